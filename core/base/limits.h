@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every bound of Millrace with its reason. A bound that a configuration key can move is only the default here.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace millrace::limits {
+
+using namespace std::chrono_literals;
+
+// --- protocol (RabbitMQ 4.0.5's numbers, which its clients' tests rely on)
+inline constexpr std::uint16_t kChannelMax = 2047;
+inline constexpr std::uint32_t kFrameMax = 131072;
+inline constexpr std::uint32_t kFrameMin = 4096;
+inline constexpr std::uint32_t kFrameMaxBeforeTune = 8192;
+inline constexpr std::chrono::seconds kHeartbeat = 60s;
+inline constexpr std::chrono::seconds kHandshakeTimeout = 10s;
+inline constexpr std::chrono::seconds kCloseTimeout = 30s;   // how long a close-ok is waited for
+inline constexpr std::uint64_t kMaxMessageSize = 16'777'216; // default of max_message_size
+inline constexpr std::uint64_t kMaxMessageSizeCap = 536'870'912;
+inline constexpr int kTableDepth = 32; // nesting of field tables: stops a recursion that input could drive
+
+// --- log
+inline constexpr std::size_t kRecordBytes = 64 * 1024;      // a record is closed here: one slab, one socket send
+inline constexpr std::size_t kGroupBytes = 4 * 1024 * 1024; // what one fdatasync covers: keeps its p99 near the disk's own
+inline constexpr std::uint64_t kSegmentBytes = 16 * 1024 * 1024; // two spares and the active one fit 64 MiB of an idle data directory
+inline constexpr std::size_t kBodyPieceBytes = 512 * 1024;  // bodies above kWholeBodyBytes are stored and delivered in such pieces
+inline constexpr std::size_t kWholeBodyBytes = 1024 * 1024;
+inline constexpr std::size_t kUnreleasedBytes = 64 * 1024 * 1024; // appended and not yet synced; then publishers wait
+inline constexpr std::chrono::milliseconds kLazySync = 5ms; // how long an entry that nobody waits for may stay unwritten
+inline constexpr std::chrono::milliseconds kIdleMark = 100ms; // then an idle log records how far it is durable
+inline constexpr std::uint64_t kReplayBytes = 512ull * 1024 * 1024; // checkpoint at the latest after this much log,
+inline constexpr std::uint64_t kReplayEntries = 2'000'000;          // or this many entries: start-up stays under a second
+inline constexpr std::size_t kOpenSegments = 256;
+
+// --- event loop
+inline constexpr std::size_t kReadBuffer = 64 * 1024;
+inline constexpr int kReadsPerTurn = 16;
+inline constexpr std::size_t kFlushBytes = 64 * 1024;
+inline constexpr std::size_t kTurnBytes = 2 * 1024 * 1024;
+inline constexpr std::chrono::milliseconds kTurnTime = 1ms;
+inline constexpr std::size_t kOutboxBytes = 1024 * 1024;     // above, nothing is dispatched to that connection's consumers
+inline constexpr std::size_t kCopyBodyBytes = 4 * 1024;      // larger bodies are referenced, not copied, into the outbox
+inline constexpr std::size_t kParkedPublishBytes = 1024 * 1024; // publishes held of a blocked connection that still must be read for acks
+
+// --- engine
+inline constexpr std::uint32_t kDeliveredMarkStep = 1024; // messages between two logged delivered marks
+inline constexpr std::chrono::microseconds kSliceTime{500}; // of engine time for work that is done in slices
+inline constexpr std::size_t kTransactionReturnBytes = 16 * 1024 * 1024; // mandatory unroutable messages that a tx keeps for its commit
+
+} // namespace millrace::limits
