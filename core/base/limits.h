@@ -50,4 +50,10 @@ inline constexpr std::uint32_t kDeliveredMarkStep = 1024; // messages between tw
 inline constexpr std::chrono::microseconds kSliceTime{500}; // of engine time for work that is done in slices
 inline constexpr std::size_t kTransactionReturnBytes = 16 * 1024 * 1024; // mandatory unroutable messages that a tx keeps for its commit
 
+// --- session
+inline constexpr std::size_t kOutboxChunkBytes = 64 * 1024; // one socket send
+inline constexpr std::size_t kSpareChunks = 64;             // of a loop, 4 MiB: what a busy turn fills again and again
+inline constexpr std::size_t kReplyBytes = 4 * 1024 * 1024; // unread output above which no further command is taken from a peer
+inline constexpr std::chrono::seconds kSilentCloseDelay = 3s; // failed logins and broken frames: slows guessing, lets the close arrive
+
 } // namespace millrace::limits
