@@ -20,8 +20,8 @@ cp -r "$folder" client && chmod -R u+w client && cd client || exit 1
 skip=$(grep -v '^#' "$here/amqp091_go.skip" | cut -f1 | grep . | paste -sd'|')
 go test -v -tags integration -timeout 600s ${skip:+-skip "^($skip)\$"} . >"$work/out.txt" 2>&1
 code=$?
-passed=$(grep -cE '^\s*--- PASS' "$work/out.txt")
-failed=$(grep -cE '^\s*--- FAIL' "$work/out.txt")
+passed=$(grep -cE '^--- PASS' "$work/out.txt")
+failed=$(grep -cE '^--- FAIL' "$work/out.txt")
 grep -E '^\s*--- (FAIL|SKIP)' "$work/out.txt"
 [ "$code" -eq 0 ] || tail -60 "$work/out.txt"
 echo "amqp091-go $version: $passed passed, $failed failed (baseline of RabbitMQ 4.0.5: 217)"
