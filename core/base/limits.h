@@ -52,6 +52,9 @@ inline constexpr std::size_t kParkedPublishBytes = 1024 * 1024; // publishes hel
 // --- engine
 inline constexpr std::uint32_t kDeliveredMarkStep = 1024; // messages between two logged delivered marks
 inline constexpr std::chrono::microseconds kSliceTime{500}; // of engine time for work that is done in slices
+inline constexpr std::size_t kReadAheadMessages = 512;         // a queue behind the recent memory fetches at most so many at once,
+inline constexpr std::size_t kQueueReadAheadBytes = 256 * 1024; // aims at so many bytes (adapted from fetch to fetch),
+inline constexpr std::size_t kReadAheadBytes = 32 * 1024 * 1024; // and all queues together keep no more than about this
 inline constexpr std::size_t kTransactionReturnBytes = 16 * 1024 * 1024; // mandatory unroutable messages that a tx keeps for its commit
 
 // --- session

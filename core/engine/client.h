@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The seam through which the engine speaks to one channel of one peer. Everything said here has been released by its horizon: what a
-// client hears is on disk if its durability says so. Lives on: the engine's loop. Calls come from within Broker calls, never elsewhere.
+// client hears is on disk if its durability says so. Lives on: the engine's loop. Calls come from within calls of Broker and Channel.
+// Only resumed() may call back into the engine or destroy the channel; the others only note and write.
 #pragma once
 
 #include "base/bytes.h"
@@ -13,7 +14,8 @@
 
 namespace millrace::engine {
 
-// A message as stored: views into the log's memory. `body` may be only the first piece of bodySize bytes; the rest follows by piece().
+// A message as stored: views into the log's memory. `body` may be only the first part of bodySize bytes, or empty; the rest follows by
+// piece(), with nothing else of this channel between.
 struct MessageView {
     std::string_view exchange;
     std::string_view routingKey;
@@ -49,9 +51,10 @@ class Client {
     virtual void confirmed(std::uint64_t from, std::uint64_t to, bool accepted) = 0;
     // A mandatory message of a transaction that no queue takes. Outside transactions publish() says so itself.
     virtual void returned(const Returned& returned) = 0;
-    // Server-sent cancel: the consumer's queue is gone.
+    // Server-sent cancel: the consumer's queue is gone. Empty tag: the basic.get that was coming finds nothing (get-empty).
     virtual void cancelled(std::string_view consumerTag) = 0;
-    // What was awaited (Pending, see broker.h) has happened; `refused` is set where it ended badly.
+    // What was awaited (Broker::await) has happened; `refused` is set where it ended badly. Ticket 0 with `refused`: this channel
+    // cannot go on (e.g. the rest of a body cannot be read) and is to be closed with it.
     virtual void resumed(std::uint64_t ticket, const base::Refusal* refused) = 0;
 };
 

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// One peer's connection as the engine sees it: who it is, where it is, and the exclusive queues
+// that go with it. Lives on: the engine's loop. Destroyed after its channels.
+#pragma once
+
+#include "base/ids.h"
+
+#include <string>
+#include <vector>
+
+namespace millrace::engine {
+
+struct Engine;
+struct Vhost;
+
+class Connection final {
+  public:
+    Connection(Engine& engine, Vhost* vhost, std::string vhostName, std::string user);
+    ~Connection();
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+
+    const std::string& vhostName() const { return vhostName_; }
+    const std::string& user() const { return user_; }
+    Vhost* vhost() const { return vhost_; }
+
+    void adopt(base::QueueId exclusiveQueue) { exclusiveQueues_.push_back(exclusiveQueue); }
+
+  private:
+    Engine& engine_;
+    Vhost* vhost_; // null: the vhost does not exist
+    std::string vhostName_, user_;
+    std::vector<base::QueueId> exclusiveQueues_; // may name queues that are gone
+};
+
+} // namespace millrace::engine
