@@ -47,6 +47,8 @@ class Outbox {
 
     std::size_t size() const { return size_; }
     bool empty() const { return size_ == 0; }
+    // Bytes ever appended; only differences mean something.
+    std::uint64_t appended() const { return appended_; }
     // The first spans to send, in order, as many as fit; returns how many.
     std::size_t gather(std::span<Bytes> out) const;
     // The first `count` bytes have been sent.
@@ -60,9 +62,9 @@ class Outbox {
         std::shared_ptr<const void> owner; // null: in a chunk
         bool endsChunk = false;            // nothing behind it lies in the same chunk
     };
-    Byte* extend(std::size_t size);
+    static constexpr std::size_t kForgottenParts = 64; // sent ones before the vectors are moved up
+    static constexpr std::size_t kKeptParts = 8;       // of an empty outbox
     void newChunk();
-    void becameEmpty();
 
     ChunkPool& pool_;
     std::vector<Part> parts_;
@@ -71,6 +73,7 @@ class Outbox {
     std::size_t firstChunk_ = 0;
     std::size_t tailUsed_ = 0; // of the newest chunk
     std::size_t size_ = 0;
+    std::uint64_t appended_ = 0;
 };
 
 } // namespace millrace::session
