@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 // --- protocol (RabbitMQ 4.0.5's numbers, which its clients' tests rely on)
 inline constexpr std::uint16_t kChannelMax = 2047;
 inline constexpr std::uint32_t kFrameMax = 131072;
+inline constexpr std::uint32_t kFrameMaxCap = 16 * 1024 * 1024; // of the key frame_max: a loop's read buffer has room for one such frame
 inline constexpr std::uint32_t kFrameMin = 4096;
 inline constexpr std::uint32_t kFrameMaxBeforeTune = 8192;
 inline constexpr std::chrono::seconds kHeartbeat = 60s;
@@ -35,12 +36,21 @@ inline constexpr std::uint64_t kReplayBytes = 512ull * 1024 * 1024; // checkpoin
 inline constexpr std::uint64_t kReplayEntries = 2'000'000;          // or this many entries: start-up stays under a second
 inline constexpr std::size_t kOpenSegments = 256;
 
+// --- checkpoint
+inline constexpr std::uint64_t kPageSegmentBytes = 4 * 1024 * 1024; // one active and one spare: an idle data directory stays small
+inline constexpr std::size_t kPageBytes = 1024 * 1024;              // a page at most; 4,096 objects of 256 B
+inline constexpr std::size_t kPageWriteBytes = 1024 * 1024;   // between two syncs: the log's own sync beside it stays below 4 ms
+inline constexpr std::size_t kPagesWaiting = 4 * 1024 * 1024; // put and not yet written; then CheckpointStore::ready() is false
+inline constexpr std::chrono::milliseconds kPageSpaceRetry = 200ms; // how often a full disk is asked for a segment again
+
 // --- event loop
 inline constexpr std::size_t kReadBuffer = 64 * 1024;
 inline constexpr int kReadsPerTurn = 16;
 inline constexpr std::size_t kFlushBytes = 64 * 1024;
 inline constexpr std::size_t kTurnBytes = 2 * 1024 * 1024;
 inline constexpr std::chrono::milliseconds kTurnTime = 1ms;
+inline constexpr std::chrono::milliseconds kPeerTick = 50ms; // a share of the peers is looked at for timeouts,
+inline constexpr std::size_t kPeerTickShares = 4;            // so each one every 200 ms: 10,000 idle peers do not make one long turn
 inline constexpr int kAcceptsPerTurn = 64;                   // a storm of connects must not hold up those who are connected
 inline constexpr std::chrono::milliseconds kAcceptRest = 100ms; // out of descriptors: a listener looks again this much later
 inline constexpr std::size_t kGatherParts = 64;              // spans of one send; the kernel copies their list each time
@@ -51,16 +61,28 @@ inline constexpr std::size_t kParkedPublishBytes = 1024 * 1024; // publishes hel
 
 // --- engine
 inline constexpr std::uint32_t kDeliveredMarkStep = 1024; // messages between two logged delivered marks
+inline constexpr std::size_t kChunkBytes = 2048;     // encoded runs of one chunk of a queue's index: decoding it costs 1-2 us
+inline constexpr std::size_t kChunkBytesLeast = 128; // its first allocation; doubles
+inline constexpr std::uint32_t kChunkMessages = 8192; // of one chunk: its bitmaps are at most 1 KiB each
+inline constexpr std::uint32_t kDeliveryNotedSeconds = 1; // deliveries whose times differ by less share one entry of the ledger
 inline constexpr std::chrono::microseconds kSliceTime{500}; // of engine time for work that is done in slices
 inline constexpr std::size_t kReadAheadMessages = 512;         // a queue behind the recent memory fetches at most so many at once,
 inline constexpr std::size_t kQueueReadAheadBytes = 256 * 1024; // aims at so many bytes (adapted from fetch to fetch),
 inline constexpr std::size_t kReadAheadBytes = 32 * 1024 * 1024; // and all queues together keep no more than about this
-inline constexpr std::size_t kTransactionReturnBytes = 16 * 1024 * 1024; // mandatory unroutable messages that a tx keeps for its commit
+inline constexpr std::size_t kTransactionBytes = 64 * 1024 * 1024; // uncommitted publishes of all transactions together: they lie in memory
+inline constexpr std::size_t kSettleEntryBytes = 32 * 1024; // of one settle entry: it shares a record with its neighbours
 
 // --- session
 inline constexpr std::size_t kOutboxChunkBytes = 64 * 1024; // one socket send
 inline constexpr std::size_t kSpareChunks = 64;             // of a loop, 4 MiB: what a busy turn fills again and again
+inline constexpr std::uint32_t kUnlimitedFrame = 16 * 1024 * 1024; // where server and client agree on no frame-max: a frame must fit in memory
 inline constexpr std::size_t kReplyBytes = 4 * 1024 * 1024; // unread output above which no further command is taken from a peer
 inline constexpr std::chrono::seconds kSilentCloseDelay = 3s; // failed logins and broken frames: slows guessing, lets the close arrive
+
+// --- server
+inline constexpr std::chrono::milliseconds kLookInterval = 100ms; // memory, disk and logs are looked at this often
+inline constexpr std::chrono::seconds kCatalogRetry = 1s;    // after a failed write of the catalog
+inline constexpr std::chrono::seconds kGoodbye = 3s;         // at an orderly stop: for clients to answer connection.close
+inline constexpr std::chrono::seconds kFinalCheckpoint = 30s; // at an orderly stop; without it the next start replays the log
 
 } // namespace millrace::limits

@@ -68,6 +68,7 @@ class Channel final {
     base::Outcome<Got> get(std::string_view queue, bool noAck);
     base::Outcome<Nothing> settle(std::uint64_t tag, bool multiple, Settlement how);
     void recover(); // all unacked go back to their queues
+    bool hasUnacked() const;
     base::Outcome<Nothing> qos(std::uint32_t size, std::uint16_t count, bool global);
     void writable(); // the outbox has room again
 

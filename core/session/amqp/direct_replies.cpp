@@ -7,14 +7,16 @@
 namespace millrace::session::amqp {
 
 std::string randomName() {
-    static constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    static constexpr std::string_view kAlphabet =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     static constexpr int kCharacters = 22;
     static constexpr int kPerDraw = 5; // of 6 bits in a draw of 32
     std::random_device source;
     std::string name;
     for (int i = 0; i < kCharacters; i += kPerDraw) {
         std::uint32_t bits = source();
-        for (int j = 0; j < kPerDraw && static_cast<int>(name.size()) < kCharacters; ++j, bits >>= 6) {
+        for (int j = 0; j < kPerDraw && static_cast<int>(name.size()) < kCharacters;
+             ++j, bits >>= 6) {
             name += kAlphabet[bits & 63];
         }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Direct reply-to: who waits for answers under which name. A reply goes from the publishing channel straight to the waiting one; no
-// queue, no log, hence at most once. Lives on: the engine's loop.
+// Direct reply-to: who waits for answers under which name. A reply goes from the publishing channel
+// straight to the waiting one; no queue, no log, hence at most once. Lives on: the engine's loop.
 #pragma once
 
 #include <cstdint>
