@@ -15,10 +15,6 @@
 
 namespace millrace::session {
 
-namespace amqp {
-class DirectReplies; // amqp/direct_replies.h
-}
-
 struct PeerInfo {
     std::string address; // as text, of the peer
     std::uint16_t port = 0;
@@ -58,7 +54,6 @@ struct Environment {
     const SessionOptions& options;
     const PublishGate& gate;
     ChunkPool& chunks;
-    amqp::DirectReplies& replies;
 };
 
 } // namespace millrace::session

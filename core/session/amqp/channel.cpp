@@ -3,7 +3,6 @@
 // and leave all else to the next feed().
 #include "session/amqp/channel.h"
 
-#include "session/amqp/direct_replies.h"
 #include "session/amqp/fault_text.h"
 
 #include <utility>
@@ -32,11 +31,7 @@ Channel::Channel(Link& link, std::uint16_t number)
     : link_(link), engine_(link.environment.broker.openChannel(*link.engine, *this)),
       number_(number) {}
 
-Channel::~Channel() {
-    if (replies_) {
-        link_.environment.replies.remove(replies_->name);
-    }
-}
+Channel::~Channel() = default;
 
 // --- life
 
@@ -109,10 +104,6 @@ void Channel::endIfDue() {
 void Channel::leave() {
     content_.reset(); // may still speak to the engine's channel
     engine_.reset();
-    if (replies_) {
-        link_.environment.replies.remove(replies_->name);
-        replies_.reset();
-    }
 }
 
 // --- the methods of channel and access

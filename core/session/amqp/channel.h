@@ -50,8 +50,6 @@ class Channel final : public engine::Client {
     // A close that waited for a half sent message to be whole takes place.
     void endIfDue();
     void outboxDrained();
-    // A direct reply: no queue, no ack. False: the peer reads too slowly to take it.
-    bool reply(const engine::MessageView& message);
 
     // --- methods (channel_topology.cpp, channel_publish.cpp, channel_consume.cpp)
     void on(const wire::amqp::ChannelOpen& method);
@@ -99,12 +97,6 @@ class Channel final : public engine::Client {
 
   private:
     enum class State : std::uint8_t { open, closing, over };
-    struct ReplyConsumer {
-        std::string tag;  // the client's
-        std::string name; // in DirectReplies
-        std::uint64_t lastDelivery = 0;
-    };
-
     // Sends now, or behind the message that is half sent.
     template <typename Method> void send(const Method& method) {
         if (contentOpen_) {
@@ -146,22 +138,17 @@ class Channel final : public engine::Client {
 
     // True: `name` is the queue meant, with the last declared one for an empty name.
     bool meansQueue(std::string_view& name);
-    void declareReplyQueue(const wire::amqp::QueueDeclare& method);
     bool publishWhole(const wire::amqp::BasicPublish& method);
     void finishContent();
-    void publish(const engine::Channel::Publish& message, std::optional<std::string_view> replyTo);
-    void publishRequest(const engine::Channel::Publish& message);
-    void publishReply(const engine::Channel::Publish& message);
+    void publish(const engine::Channel::Publish& message);
     void returnMessage(const engine::Channel::Publish& message);
-    void consumeReplies(const wire::amqp::BasicConsume& method);
     void settle(std::uint64_t tag, bool multiple, engine::Settlement how);
 
     Link& link_;
     std::unique_ptr<engine::Channel> engine_;
     std::unique_ptr<PublishAssembler> content_; // a message that comes in parts
-    std::unique_ptr<ReplyConsumer> replies_;
-    std::string lastQueue_; // declared last: what an empty queue name means
-    std::string held_;      // frames behind the message that is half sent, or behind a held reply
+    std::string lastQueue_;                     // declared last: what an empty queue name means
+    std::string held_; // frames behind the message that is half sent, or behind a held reply
     std::uint16_t number_;
     State state_ = State::open;
     bool leaving_ = false;     // the engine's channel ends as soon as no message is half sent

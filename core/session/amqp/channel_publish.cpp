@@ -2,7 +2,6 @@
 // Publishing: a message that lies whole in the input is handed on where it lies; any other is put
 // together first. And what makes publishing safe: confirms and transactions.
 #include "session/amqp/channel.h"
-#include "session/amqp/direct_replies.h"
 
 #include <array>
 #include <utility>
@@ -17,24 +16,6 @@ namespace {
 
 constexpr std::size_t kWholePieces = 16; // body frames of a message that is not put together: more
                                          // than one read holds, but for tiny ones
-
-// As a view for its way back to a client; pieces are joined in `joined`.
-engine::MessageView viewOf(const engine::Channel::Publish& message, std::string& joined) {
-    engine::MessageView view;
-    view.exchange = message.exchange;
-    view.routingKey = message.routingKey;
-    view.properties = message.properties;
-    if (message.body.size() == 1) {
-        view.body = message.body.front();
-    } else {
-        for (const Bytes piece : message.body) {
-            joined.append(base::textOf(piece));
-        }
-        view.body = base::bytesOf(joined);
-    }
-    view.bodySize = view.body.size();
-    return view;
-}
 
 } // namespace
 
@@ -88,8 +69,7 @@ bool Channel::publishWhole(const wire::BasicPublish& method) {
              {pieces.data(), count},
              header.bodySize,
              method.mandatory,
-             false},
-            header.properties.replyTo());
+             false});
     return true;
 }
 
@@ -139,8 +119,6 @@ void Channel::finishContent() {
         return;
     }
     const std::unique_ptr<PublishAssembler> content = std::move(content_);
-    wire::Properties properties;
-    MILLRACE_CHECK(properties.parse(content->properties()));
     const Bytes body = content->collected();
     const bool large = content->isLarge();
     content->handedOver();
@@ -150,22 +128,12 @@ void Channel::finishContent() {
              {&body, body.empty() ? 0U : 1U},
              content->size(),
              content->mandatory(),
-             large},
-            properties.replyTo());
+             large});
 }
 
 // --- messages
 
-void Channel::publish(const engine::Channel::Publish& message,
-                      std::optional<std::string_view> replyTo) {
-    if (replyTo && *replyTo == kReplyQueue) [[unlikely]] {
-        publishRequest(message);
-        return;
-    }
-    if (message.exchange.empty() && message.routingKey.starts_with(kReplyPrefix)) [[unlikely]] {
-        publishReply(message);
-        return;
-    }
+void Channel::publish(const engine::Channel::Publish& message) {
     auto routed = engine_->publish(message);
     if (!routed) {
         link_.refuse(routed.refusal());
@@ -174,40 +142,22 @@ void Channel::publish(const engine::Channel::Publish& message,
     }
 }
 
-// A request names the pseudo queue; its receiver must see where the reply is to go.
-void Channel::publishRequest(const engine::Channel::Publish& message) {
-    if (!replies_) {
-        link_.refuse({ReplyCode::preconditionFailed, "fast reply consumer does not exist"});
-        return;
-    }
-    const std::string properties = wire::withReplyTo(message.properties, replies_->name);
-    engine::Channel::Publish named = message;
-    named.properties = base::bytesOf(properties);
-    publish(named, std::nullopt);
-}
-
-// No queue has this name, so the engine numbers and confirms the message, and does nothing else
-// with it.
-void Channel::publishReply(const engine::Channel::Publish& message) {
-    engine::Channel::Publish numbered = message;
-    numbered.mandatory = false;
-    const auto routed = engine_->publish(numbered);
-    if (!routed) {
-        link_.refuse(routed.refusal());
-        return;
-    }
-    Channel* waiting = link_.environment.replies.find(message.routingKey);
-    std::string joined;
-    const bool taken = waiting && waiting->reply(viewOf(message, joined));
-    if (!taken && message.mandatory) {
-        returnMessage(message);
-    }
-}
-
+// A large body is in the log already, or nowhere: it comes back without it.
 void Channel::returnMessage(const engine::Channel::Publish& message) {
-    std::string joined;
+    std::string body;
     engine::Returned unroutable;
-    unroutable.message = viewOf(message, joined);
+    unroutable.message.exchange = message.exchange;
+    unroutable.message.routingKey = message.routingKey;
+    unroutable.message.properties = message.properties;
+    if (message.body.size() == 1) {
+        unroutable.message.body = message.body.front();
+    } else {
+        for (const Bytes piece : message.body) {
+            body.append(base::textOf(piece));
+        }
+        unroutable.message.body = base::bytesOf(body);
+    }
+    unroutable.message.bodySize = unroutable.message.body.size();
     returned(unroutable);
 }
 
