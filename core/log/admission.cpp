@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "log/admission.h"
+
+#include "base/limits.h"
+
+#include <algorithm>
+
+namespace millrace::log {
+
+namespace {
+
+constexpr std::uint64_t kExtraMost = 12;       // spares beyond the reserve, when segments go fast
+constexpr std::uint64_t kExtraFor = 2;         // times the segments of the last moment
+constexpr std::chrono::seconds kKeepExtra{30}; // then a drained log is small again
+constexpr std::uint64_t kTight =
+    limits::kUnreleasedBytes; // what may be appended before the next look at the disk
+
+} // namespace
+
+void Admission::update(const Situation& now) {
+    const std::size_t bound = limits::kUnreleasedBytes;
+    slow_ = now.unsyncedBytes > (slow_ ? bound / 2 : bound);
+    const bool tight = now.freeSpace < bounds_.diskFreeLimit +
+                                           bounds_.reserveSegments * bounds_.segmentBytes + kTight;
+    const bool inReserve = now.spares < static_cast<std::int64_t>(bounds_.reserveSegments);
+    diskShort_ = now.blocked || now.freeSpace < bounds_.diskFreeLimit || (tight && inReserve);
+    accepting_ = !now.stopped && !slow_ && !diskShort_;
+}
+
+std::uint64_t Admission::sparesWanted(std::chrono::nanoseconds now, std::uint64_t begun,
+                                      bool filling) {
+    const std::uint64_t recent = begun - begunBefore_;
+    begunBefore_ = begun;
+    const std::uint64_t extra = std::min(kExtraMost, recent * kExtraFor + (filling ? 1 : 0));
+    if (extra >= extra_ || now - extraSince_ >= kKeepExtra) {
+        extra_ = extra;
+        extraSince_ = now;
+    }
+    return bounds_.reserveSegments + extra_;
+}
+
+} // namespace millrace::log
