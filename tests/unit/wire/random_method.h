@@ -15,7 +15,7 @@ class RandomMethod {
 
     template <typename M> M make() {
         M method;
-        eachField(method, [this](auto& field) { fill(field); });
+        eachField(method, [&](auto& field) { fill(field); });
         return method;
     }
 
