@@ -18,7 +18,7 @@ enum class ExchangeType : std::uint8_t { direct, fanout, topic, headers };
 
 std::optional<ExchangeType> exchangeTypeOf(std::string_view name);
 
-// 406 `unknown exchange type 'x'`.
+// 406 `unknown exchange type 'x'`, `invalid exchange type ''`.
 base::Outcome<ExchangeType> checkExchangeType(std::string_view name);
 // For a new exchange: its name and arguments. 403 reserved prefix, 406 alternate-exchange that is
 // not a text.
@@ -28,7 +28,8 @@ std::optional<base::Refusal> checkNewExchange(const ExchangeSpec& spec);
 std::optional<base::Refusal> checkEquivalent(const ExchangeSpec& current,
                                              const ExchangeSpec& asked);
 
-// The name of the alternate exchange, if the arguments name one.
+// The name of the alternate exchange. None for "": the default exchange as alternate takes nothing,
+// as in RabbitMQ.
 std::optional<std::string> alternateExchangeOf(base::Bytes arguments);
 
 // 406 `Invalid x-match field ...` unless a headers exchange may be bound with these arguments.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What exists, as plain data: the words of the catalog. Arguments are AMQP field tables, raw, as the client sent them.
+// What exists, as plain data: the words of the catalog. Arguments are AMQP field tables, raw, as
+// the client sent them.
 #pragma once
 
 #include "base/ids.h"
@@ -41,8 +42,9 @@ struct BindingSpec {
 
 using Object = std::variant<VhostSpec, UserSpec, ExchangeSpec, QueueSpec, BindingSpec>;
 
-// One durable change of the catalog, as it stands in the log and goes to the store. Dropping names the object by its key fields
-// (a queue by its id). Dropping a vhost, an exchange or a queue does not imply its bindings: each is a change of its own.
+// One durable change of the catalog, as it stands in the log and goes to the store. Dropping names
+// the object by its key fields (a queue by its id). Dropping a vhost, an exchange or a queue does
+// not imply its bindings: each is a change of its own.
 struct Change {
     bool put = true;
     Object object;

@@ -106,7 +106,6 @@ class RoutingTable {
     Exchange& add(catalog::ExchangeSpec spec);
     void predeclare(std::string_view name, std::string_view type, bool internal);
     bool applyBinding(const catalog::BindingSpec& spec, bool put);
-    base::Outcome<Ends> endsOf(const Binding& binding) const;
     Ends lookUp(const Binding& binding) const;
     Edge* findEdge(const Ends& ends, std::string_view routingKey, std::string_view arguments) const;
     Edge& connect(const Ends& ends, std::string_view routingKey, std::string arguments);
@@ -121,6 +120,8 @@ class RoutingTable {
     void routeGraph(Exchange& from, const Routable& message, std::vector<Queue*>& out);
     void visit(Exchange& exchange);
     void take(RouteTarget& target, std::vector<Queue*>& out) const;
+    bool routeOne(Exchange& exchange, const Routable& message, std::vector<Queue*>& out);
+    bool routeByName(const Routable& message, std::vector<Queue*>& out);
 
     std::string vhost_;
     Slab<RouteTarget> targets_;
@@ -137,6 +138,7 @@ class RoutingTable {
     std::uint64_t stamp_ = 0;
     std::vector<Exchange*> toVisit_;
     SortedHeaders headers_;
+    bool headersSorted_ = false; // of the message under way
 };
 
 } // namespace millrace::engine

@@ -32,6 +32,12 @@ template <typename T> class Slab {
         free_.push_back(number);
     }
     T& operator[](std::uint32_t number) const { return chunks_[number / kChunk][number % kChunk]; }
+    // Free ones too, which are as new.
+    template <typename Visit> void each(const Visit& visit) const {
+        for (std::size_t i = 0; i < used_; ++i) {
+            visit((*this)[static_cast<std::uint32_t>(i)]);
+        }
+    }
     std::size_t size() const { return used_ - free_.size(); }
 
   private:
