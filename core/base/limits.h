@@ -79,6 +79,9 @@ inline constexpr std::uint32_t kUnlimitedFrame = 16 * 1024 * 1024; // where serv
 inline constexpr std::size_t kReplyBytes = 4 * 1024 * 1024; // unread output above which no further command is taken from a peer
 inline constexpr std::chrono::seconds kSilentCloseDelay = 3s; // failed logins and broken frames: slows guessing, lets the close arrive
 
+// --- catalog
+inline constexpr std::chrono::milliseconds kCatalogBusy = 2s; // how long another process, e.g. a backup, may hold the catalog file
+
 // --- server
 inline constexpr std::chrono::milliseconds kLookInterval = 100ms; // memory, disk and logs are looked at this often
 inline constexpr std::chrono::seconds kCatalogRetry = 1s;    // after a failed write of the catalog
