@@ -100,7 +100,17 @@ class RoutingTable {
     std::vector<catalog::BindingSpec> bindingsToQueue(std::string_view queue) const;
 
   private:
-    struct Ends;
+    // The two ends of a binding, as far as they exist.
+    struct Ends {
+        Exchange* source = nullptr;
+        RouteTarget* target = nullptr; // or
+        Exchange* exchange = nullptr;
+
+        bool complete() const { return source && (target || exchange); }
+        bool durable() const;
+        // Of a binding between them.
+        std::uint64_t hash(std::string_view routingKey, std::string_view arguments) const;
+    };
 
     RouteTarget* findTarget(std::string_view name) const;
     Exchange& add(catalog::ExchangeSpec spec);
