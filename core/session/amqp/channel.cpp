@@ -31,7 +31,9 @@ Channel::Channel(Link& link, std::uint16_t number)
     : link_(link), engine_(link.environment.broker.openChannel(*link.engine, *this)),
       number_(number) {}
 
-Channel::~Channel() = default;
+Channel::~Channel() {
+    link_.heldBytes -= held_.size();
+}
 
 // --- life
 
@@ -60,20 +62,15 @@ void Channel::on(const wire::ChannelOpen&) {
 }
 
 void Channel::on(const wire::ChannelClose&) {
-    if (state_ ==
-        State::closing) { // the closes have crossed: theirs is answered, ours is still to be
-        link_.send(number_, wire::ChannelCloseOk{});
+    if (state_ == State::closing) { // crossing closes: theirs is answered, ours is still to be
+        send(wire::ChannelCloseOk{});
         return;
     }
     state_ = State::closing;
     closeOkSent_ = true;
-    if (!contentOpen_) { // before the reply: who has it may open the queue's exclusive consumer
-                         // anew
-        leave();
-    }
-    send(wire::ChannelCloseOk{});
     leaving_ = true;
-    endIfDue();
+    endIfDue(); // before the reply: whoever has it may count on what it frees
+    send(wire::ChannelCloseOk{});
 }
 
 void Channel::on(const wire::ChannelCloseOk&) {
@@ -154,6 +151,7 @@ void Channel::sendReply(std::string_view frame) {
     cancelsHeld_ = false;
     if (contentOpen_) {
         held_.insert(0, frame);
+        link_.heldBytes += frame.size();
         return;
     }
     link_.outbox.append(base::bytesOf(frame));
@@ -165,6 +163,7 @@ void Channel::releaseHeld() {
         return;
     }
     link_.outbox.append(base::bytesOf(held_));
+    link_.heldBytes -= held_.size();
     held_.clear();
     held_.shrink_to_fit();
 }
@@ -247,9 +246,11 @@ void Channel::returned(const engine::Returned& returned) {
                                    base::nameOf(returned.code), message.exchange,
                                    message.routingKey};
     if (contentOpen_) {
+        const std::size_t before = held_.size();
         wire::StringSink held(held_);
         wire::writeContent(held, number_, method, message.properties, message.body,
                            message.bodySize, link_.frameMax);
+        link_.heldBytes += held_.size() - before;
     } else {
         writeMessage(target(), method, message.properties, message);
     }

@@ -106,8 +106,10 @@ class Channel final : public engine::Client {
         }
     }
     template <typename Method> void hold(const Method& method) {
+        const std::size_t before = held_.size();
         wire::amqp::StringSink held(held_);
         wire::amqp::writeMethod(held, number_, method);
+        link_.heldBytes += held_.size() - before;
     }
     // Sends when `index` is durable; until then the connection takes no input.
     template <typename Method> void sendWhen(base::LogIndex index, const Method& method) {

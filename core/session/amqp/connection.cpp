@@ -26,14 +26,16 @@ Connection::~Connection() {
 
 bool Connection::wantsInput() const {
     const bool waits = link_.waiting.what != Waiting::For::nothing && !link_.waiting.over;
-    return state_ != State::finished && !waits && !held_ &&
-           link_.outbox.size() <= limits::kReplyBytes;
+    return state_ != State::finished && !waits && !held_ && link_.unread() <= limits::kReplyBytes;
 }
 
 std::size_t Connection::feed(Bytes input) {
     received_ += input.size() > leftover_ ? 1 : 0;
     finishWaiting();
-    if (!parked_.empty() && !held_) {
+    if (held_ && hasUnacked()) {
+        held_ = false; // there are acks to be heard now: judge again
+    }
+    if (!parked_.empty() && link_.environment.gate.open) {
         takeParked();
     }
     std::size_t taken = 0;
@@ -46,7 +48,7 @@ std::size_t Connection::feed(Bytes input) {
         finishWaiting();
     }
     leftover_ = input.size() - taken;
-    choked_ = link_.outbox.size() > limits::kReplyBytes;
+    choked_ = link_.unread() > limits::kReplyBytes;
     return taken;
 }
 
@@ -121,7 +123,7 @@ std::size_t Connection::takeBodyStart(Bytes input, const wire::Frame& frame) {
     channel->bodyFrame(frame.payloadSize);
     if (link_.fault) {
         answerFault(channel);
-        return state_ == State::talking ? 0 : wire::kFrameHead;
+        return 0; // its rest is waited for and ignored
     }
     body_ = {};
     body_.active = true;
@@ -141,6 +143,7 @@ std::size_t Connection::takeBodyRest(Bytes input) {
     if (channel && channel->isOpen() && !part.empty()) {
         channel->bodyPart(part);
         afterFrame(channel);
+        channel = find(body_.channel); // the connection may have ended
     }
     if (body_.left > 0 || part.size() == input.size()) {
         return part.size();
@@ -191,7 +194,9 @@ bool Connection::isHeld(const wire::Frame& frame, Bytes whole, bool& parked) {
     if (!isOpen()) {
         return false;
     }
-    const ParkedInput::Fate fate = parked_.judge(frame, whole, hasUnacked());
+    const bool publishes = frame.type == frame_type::kMethod &&
+                           wire::methodIdOf(frame.payload) == wire::BasicPublish::id;
+    const ParkedInput::Fate fate = parked_.judge(frame, whole, publishes && hasUnacked());
     if (fate == ParkedInput::Fate::takeNow) {
         return false;
     }

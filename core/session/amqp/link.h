@@ -61,6 +61,10 @@ struct Link {
     bool hearsBlocked = false;
     bool hearsRefusedLogin = false;
 
+    std::size_t heldBytes = 0; // of frames behind half sent messages, all channels
+    // What the peer has not read, and so the measure of what it may still ask for.
+    std::size_t unread() const { return outbox.size() + heldBytes; }
+
     bool published = false;
     bool toldBlocked = false;
     bool starving = false; // some channel was told that the outbox is full

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Heartbeat: RabbitMQ's rhythm, by a clock that the test moves.
+#include "session/heartbeat.h"
+
+#include <QTest>
+
+using namespace std::chrono_literals;
+using millrace::session::Heartbeat;
+using Due = Heartbeat::Due;
+
+class TestHeartbeat : public QObject {
+    Q_OBJECT
+  private slots:
+    void aSilentPeerGetsFiveHeartbeatsAndIsDroppedAfterThreeIntervals() {
+        Heartbeat heartbeat;
+        heartbeat.start(2s, 0s);
+        std::uint64_t written = 500; // tune and open-ok
+        int sent = 0;
+        std::chrono::nanoseconds droppedAt{0};
+        for (auto now = 0ms; now <= 10s && droppedAt.count() == 0; now += 100ms) {
+            const Due due = heartbeat.tick(now, written, 300, true);
+            if (due == Due::send) {
+                ++sent;
+                written += 8;
+            } else if (due == Due::drop) {
+                droppedAt = now;
+            }
+        }
+        QCOMPARE(sent, 5);
+        QVERIFY(droppedAt >= 6s && droppedAt <= 6100ms);
+    }
+
+    void whoWritesNeedsNoHeartbeat() {
+        Heartbeat heartbeat;
+        heartbeat.start(2s, 0s);
+        std::uint64_t written = 0;
+        for (auto now = 0ms; now < 20s; now += 100ms) {
+            written += 10;
+            QCOMPARE(heartbeat.tick(now, written, written, true), Due::nothing);
+        }
+    }
+
+    void anyByteKeepsThePeer() {
+        Heartbeat heartbeat;
+        heartbeat.start(1s, 0s);
+        std::uint64_t read = 0;
+        for (auto now = 0ms; now < 20s; now += 100ms) {
+            read += now.count() % 1900 == 0 ? 1 : 0;
+            QVERIFY(heartbeat.tick(now, 0, read, true) != Due::drop);
+        }
+    }
+
+    void aPeerThatWeDoNotReadIsNotBlamed() {
+        Heartbeat heartbeat;
+        heartbeat.start(1s, 0s);
+        for (auto now = 0ms; now < 20s; now += 100ms) {
+            QVERIFY(heartbeat.tick(now, 0, 0, false) != Due::drop);
+        }
+    }
+
+    void zeroIsOff() {
+        Heartbeat heartbeat;
+        heartbeat.start(0s, 0s);
+        QCOMPARE(heartbeat.tick(1000s, 0, 0, true), Due::nothing);
+    }
+};
+
+QTEST_APPLESS_MAIN(TestHeartbeat)
+#include "tst_heartbeat.moc"
