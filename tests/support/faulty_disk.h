@@ -44,8 +44,15 @@ class FaultyDisk {
     };
     using Handle = std::shared_ptr<Inode>;
 
+    FaultyDisk() = default;
+    // Files are shared by handles, so a copy would not be another disk.
+    FaultyDisk(const FaultyDisk&) = delete;
+    FaultyDisk& operator=(const FaultyDisk&) = delete;
+    FaultyDisk(FaultyDisk&&) = default;
+    FaultyDisk& operator=(FaultyDisk&&) = default;
+
     // A disk of its own, as the next start would find it.
-    FaultyDisk afterPowerCut(Keep keep) const;
+    FaultyDisk afterPowerCut(Keep keep = {}) const;
 
     // --- files
     Handle find(const std::string& path) const; // null: no such file

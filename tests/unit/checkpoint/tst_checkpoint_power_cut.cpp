@@ -136,7 +136,7 @@ class TestCheckpointPowerCut : public QObject {
                 Life life(*files, history, random.next());
                 life.run(3);
                 Moment& moment = life.moments[random.below(life.moments.size())];
-                FaultyFiles after(moment.disk);
+                FaultyFiles after(moment.disk.afterPowerCut());
                 OpenStore store(after);
                 QVERIFY2(store.isOpen(), store.refusal().text.c_str());
                 QVERIFY(store->replayFrom() >= moment.finished);
