@@ -21,6 +21,7 @@ enum class ErrorCode {
     locked,       // somebody else holds it
     stopped,      // the component has ended, e.g. a log after a failed sync
     timeout,
+    denied,       // a login was wrong, or a right is missing
 };
 
 // text says what failed, why, and what to do; it is shown to people as it is.
