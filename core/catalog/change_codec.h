@@ -4,8 +4,7 @@
 //     u8 version | u8 put (1) or drop (0) | u8 kind | fields of that kind
 //
 // Texts are u16 length + bytes, tables u32 length + bytes, flags one byte each. Within a version
-// fields are only ever added at the end: a reader passes over what it does not know, and a field
-// that is not there has its default.
+// fields are only ever added at the end: a reader passes over what it does not know.
 #pragma once
 
 #include "base/bytes.h"

@@ -62,13 +62,9 @@ std::optional<QueueType> typeAskedBy(const FieldTable& table) {
     return value->isText() ? typeNamed(value->text()) : std::nullopt;
 }
 
-// Absent and "undefined" say classic.
+// What the table says about the type; nothing means classic.
 FieldValue typeValue(const FieldTable& table) {
-    const auto value = table.find(kQueueType);
-    if (value && !(value->isText() && value->text() == "undefined")) {
-        return *value;
-    }
-    return {'S', base::bytesOf("classic")};
+    return table.find(kQueueType).value_or(FieldValue{'S', base::bytesOf("classic")});
 }
 
 Refusal invalidArgument(const QueueSpec& asked, std::string_view name, const std::string& fault) {
