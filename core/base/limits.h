@@ -43,6 +43,9 @@ inline constexpr std::size_t kPageWriteBytes = 1024 * 1024;   // between two syn
 inline constexpr std::size_t kPagesWaiting = 4 * 1024 * 1024; // put and not yet written; then CheckpointStore::ready() is false
 inline constexpr std::chrono::milliseconds kPageSpaceRetry = 200ms; // how often a full disk is asked for a segment again
 
+inline constexpr std::size_t kPagesAhead = 1024 * 1024; // pages encoded and not yet synced: what a round may keep in memory
+inline constexpr std::chrono::seconds kCheckpointInterval = 10s; // with little to write: what a crash then replays
+
 // --- event loop
 inline constexpr std::size_t kReadBuffer = 64 * 1024;
 inline constexpr int kReadsPerTurn = 16;

@@ -88,6 +88,8 @@ class MessageIndex {
     // Everything unsettled, ready or out, in order of arrival, as the longest runs of neighbouring
     // slots. (Holds, digests.)
     void forEachUnsettled(const RunVisitor& visitor) const;
+    // Likewise only what is out. O(chunks) where nothing is. (What a purge must leave.)
+    void forEachOut(const RunVisitor& visitor) const;
 
     // --- delivered mark: what stands unsettled at or below it after a crash is flagged redelivered
     std::uint64_t ordinals() const {
@@ -142,7 +144,8 @@ class MessageIndex {
     base::Status loadChunk(const base::MessageId& key, base::Bytes page, base::LogIndex replayFrom);
     void applyAppend(const base::MessageId& id); // then settle() as above
     void applyMark(std::uint64_t ordinal, base::LogIndex at);
-    void finishRecovery();
+    // Error: pages overlap, which no crash leaves behind (damaged store); what was read stands.
+    base::Status finishRecovery();
 
   private:
     struct Body;
