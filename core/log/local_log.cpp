@@ -95,11 +95,7 @@ void LocalLog::queue(LogIndex index, RecentRecord& record,
                      const SegmentDirectory::Contents& contents) {
     const SegmentDirectory::Place place = directory_.place(contents);
     if (place.sealed != nullptr) {
-        Piece end;
-        end.segment = place.sealed;
-        end.footer = std::make_unique<SegmentFooter>();
-        describe(*place.sealed, *end.footer);
-        closed_.push_back(std::move(end));
+        queueFooter(*place.sealed);
         considerSpace();
     }
     Piece piece;
@@ -112,15 +108,19 @@ void LocalLog::queue(LogIndex index, RecentRecord& record,
     queuedBytes_ += record.bytes;
 }
 
+void LocalLog::queueFooter(Segment& sealed) {
+    Piece end;
+    end.segment = &sealed;
+    end.footer = std::make_unique<SegmentFooter>();
+    describe(sealed, *end.footer);
+    closed_.push_back(std::move(end));
+}
+
 void LocalLog::submit() {
     if (builder_.isOpen()) {
         closeRecord();
     }
-    for (const auto& segment : empty_) {
-        if (segment->emptySince == kUntilSubmit) {
-            segment->emptySince = std::max<LogIndex>(horizons_.appended, 1);
-        }
-    }
+    endTurn();
     if (!durable()) {
         horizons_.written = horizons_.synced = horizons_.committed = horizons_.appended;
         pushOut();
@@ -132,6 +132,17 @@ void LocalLog::submit() {
     writer_.submit(closed_, somebodyWaits_ ? Waiting::somebody : Waiting::nobody);
     somebodyWaits_ = false;
     considerSpace();
+}
+
+// Everything that was decided in this turn is appended.
+void LocalLog::endTurn() {
+    ticksSinceTurn_ = 0;
+    for (const auto& segment : empty_) {
+        if (segment->emptySince == kUntilSubmit) {
+            segment->emptySince = std::max<LogIndex>(horizons_.appended, 1);
+        }
+    }
+    reclaim_.submitted(horizons_.appended);
 }
 
 bool LocalLog::read(const MessageId& id, Stored& out) {

@@ -16,6 +16,7 @@
 #include "log/commit_log.h"
 #include "log/group_commit.h"
 #include "log/recent_records.h"
+#include "log/reclaim.h"
 #include "log/record_builder.h"
 #include "log/record_reader.h"
 #include "log/recovery.h"
@@ -104,14 +105,19 @@ class LocalLog final : public CommitLog {
     void openRecord(const Entry& entry, std::uint64_t payloadBytes);
     void closeRecord();
     void queue(LogIndex index, RecentRecord& record, const SegmentDirectory::Contents& contents);
+    void queueFooter(Segment& sealed);
     void noteEmpty(const std::shared_ptr<Segment>& segment);
+    void endTurn();
     void pushOut();
+    void sealQuietScratch();
     void dropUnheld();
     void report();
     void answerFetches();
     void retireEmpty();
     void writeMark();
     void considerSpace();
+    Reclaim::Standing standing() const;
+    void reclaim();
     base::Status drainAll();
     void stopThreads();
 
@@ -128,6 +134,7 @@ class LocalLog final : public CommitLog {
     SegmentKeeper keeper_;
     GroupCommit writer_;
     RecordReader reader_;
+    Reclaim reclaim_;
 
     Recovered recovered_; // until start()
     std::uint32_t term_ = 0;
@@ -147,6 +154,7 @@ class LocalLog final : public CommitLog {
     std::vector<std::shared_ptr<Segment>> empty_;   // no holders any more, not yet allowed to go
     std::vector<std::shared_ptr<Segment>> leaving_; // out of the directory, still being read
     std::uint64_t retired_ = 0;
+    int ticksSinceTurn_ = 0;
     std::chrono::nanoseconds lastPush_{0};
     std::uint64_t damagedEntries_ = 0;
 

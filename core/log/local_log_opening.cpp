@@ -16,7 +16,7 @@ using base::Status;
 
 namespace {
 
-constexpr std::uint64_t kLeastSegment = 64 * 1024;
+constexpr std::uint64_t kLeastSegment = 128 * 1024; // any record but the biggest fits
 constexpr std::uint64_t kMostSegment = 0xFFFF'F000; // offsets are 32 bits wide in a footer
 
 std::function<void()> callable(std::function<void()> wake) {
@@ -41,7 +41,8 @@ LocalLog::LocalLog(base::FileSystem& files, const base::Clock& clock, Options op
                                                      return spare;
                                                  },
                                                  options_.kind == Kind::durable, options_.wake),
-      reader_(files, options_.wake) {}
+      reader_(files, options_.wake),
+      reclaim_(directory_, keeper_, options_.folder, options_.kind == Kind::durable) {}
 
 LocalLog::~LocalLog() {
     stopThreads();
@@ -52,7 +53,7 @@ Result<std::unique_ptr<LocalLog>> LocalLog::open(base::FileSystem& files, const 
     if (options.segmentBytes % kBlockBytes != 0 || options.segmentBytes < kLeastSegment ||
         options.segmentBytes > kMostSegment) {
         return Error{ErrorCode::invalid,
-                     "a log segment must have a multiple of 4096 bytes, from 64 KiB to 4 GiB"};
+                     "a log segment must have a multiple of 4096 bytes, from 128 KiB to 4 GiB"};
     }
     std::unique_ptr<LocalLog> log(new LocalLog(files, clock, std::move(options)));
     Status done = log->durable() ? log->openDurable() : log->openScratch();
@@ -92,6 +93,7 @@ Status LocalLog::openScratch() {
     horizons_ = {base::kScratchBit, base::kScratchBit, base::kScratchBit, base::kScratchBit};
     nextIndex_ = base::kScratchBit | 1;
     pushedTo_ = base::kScratchBit;
+    covered_ = ~LogIndex{0}; // nothing of it is ever replayed
     term_ = 1;
     recent_.begin(nextIndex_);
     return {};

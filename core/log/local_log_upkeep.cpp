@@ -20,6 +20,7 @@ void LocalLog::harvest() {
     dropUnheld();
     report();
     answerFetches();
+    reclaim();
     retireEmpty();
     if (durable()) {
         recent_.evict(horizons_.written);
@@ -72,6 +73,36 @@ void LocalLog::answerFetches() {
     }
 }
 
+Reclaim::Standing LocalLog::standing() const {
+    Reclaim::Standing now;
+    now.covered = covered_;
+    now.synced = writer_.synced();
+    now.appended = horizons_.appended;
+    now.now = clock_.now();
+    now.wallMs = wallMs_;
+    now.queuedBytes = queuedBytes_;
+    now.spaceShort = admission_.diskShort();
+    return now;
+}
+
+void LocalLog::reclaim() {
+    if (!reclaim_.busy()) {
+        return;
+    }
+    std::vector<std::shared_ptr<Segment>> replaced;
+    if (reclaim_.turn(standing(), *listener_, replaced)) {
+        options_.wake();
+    }
+    for (const auto& segment : replaced) {
+        segment->emptySince = 0; // if it was waiting to go, it has gone
+        std::erase(empty_, segment);
+        leaving_.push_back(segment);
+    }
+    if (!replaced.empty()) {
+        covered(0); // the new one may have no holder left
+    }
+}
+
 // A segment goes when nothing in it has a holder, the letting go is synced, no replay will need it,
 // and a later record is synced: the log's end must be found again.
 void LocalLog::retireEmpty() {
@@ -81,9 +112,10 @@ void LocalLog::retireEmpty() {
             return true;
         }
         const LogIndex safe = writer_.synced();
-        const bool allowed = segment->sealed && segment->emptySince != kUntilSubmit &&
-                             segment->emptySince <= safe && segment->last < safe &&
-                             (!durable() || segment->last < covered_);
+        const bool settled = !durable() || (segment->emptySince <= safe && segment->last < safe);
+        const bool allowed = segment->sealed && !segment->compacting &&
+                             segment->emptySince != kUntilSubmit && settled &&
+                             segment->last <= safe && segment->last < covered_;
         if (allowed) {
             directory_.replace({&segment, 1}, nullptr);
             leaving_.push_back(segment);
@@ -134,6 +166,16 @@ void LocalLog::pushOut() {
     }
 }
 
+// A scratch log that nobody needs any more leaves no file behind.
+void LocalLog::sealQuietScratch() {
+    const Segment* active = directory_.active();
+    if (active != nullptr && active->references == 0 && clock_.now() - lastPush_ >= kScratchQuiet) {
+        queueFooter(*directory_.seal());
+        writer_.submit(closed_, Waiting::somebody);
+        covered(0);
+    }
+}
+
 void LocalLog::writeMark() {
     Entry mark;
     mark.waiting = Waiting::nobody;
@@ -157,6 +199,9 @@ void LocalLog::considerSpace() {
 
 void LocalLog::tick() {
     const std::chrono::nanoseconds now = clock_.now();
+    if (++ticksSinceTurn_ > 1) {
+        endTurn(); // a whole turn has passed without anything to append
+    }
     const bool idle = !builder_.isOpen() && horizons_.synced == horizons_.appended;
     if (durable() && idle && horizons_.appended != markedTo_ &&
         now - lastAppend_ >= limits::kIdleMark) {
@@ -169,11 +214,13 @@ void LocalLog::tick() {
         bytesAtTick_ = queuedBytes_;
         keeper_.want(admission_.sparesWanted(now, directory_.begun(), filling));
     } else {
+        sealQuietScratch();
         const bool pushing = directory_.begun() != 0 && now - lastPush_ < kScratchQuiet;
         keeper_.want(pushing ? 1 : 0);
     }
     keeper_.look();
     harvest();
+    reclaim_.consider(standing());
 }
 
 LocalLog::Trouble LocalLog::trouble() const {

@@ -67,19 +67,19 @@ void RecentRecords::unuse(Slab* slab) {
 
 void RecentRecords::add(const RecentRecord& record) {
     if (count_ == ring_.size()) {
-        grow();
+        resize(ring_.empty() ? kRingStart : ring_.size() * 2);
     }
     ring_[(head_ + count_) & (ring_.size() - 1)] = record;
     ++count_;
     ++record.slab->users;
 }
 
-void RecentRecords::grow() {
-    std::vector<RecentRecord> larger(ring_.empty() ? kRingStart : ring_.size() * 2);
+void RecentRecords::resize(std::size_t places) {
+    std::vector<RecentRecord> ring(places);
     for (std::size_t i = 0; i < count_; ++i) {
-        larger[i] = ring_[(head_ + i) & (ring_.size() - 1)];
+        ring[i] = ring_[(head_ + i) & (ring_.size() - 1)];
     }
-    ring_ = std::move(larger);
+    ring_ = std::move(ring);
     head_ = 0;
 }
 
@@ -104,6 +104,9 @@ void RecentRecords::popFront() {
 void RecentRecords::evict(base::LogIndex upTo) {
     while (count_ != 0 && first_ <= upTo && (overBudget() || ring_[head_].slab == nullptr)) {
         popFront();
+    }
+    if (ring_.size() > kRingStart && count_ < ring_.size() / 8) {
+        resize(ring_.size() / 4);
     }
 }
 

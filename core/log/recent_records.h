@@ -63,7 +63,7 @@ class RecentRecords {
   private:
     Slab& newSlab(std::size_t bytes);
     void unuse(Slab* slab);
-    void grow();
+    void resize(std::size_t places);
     void popFront();
 
     std::size_t budget_;

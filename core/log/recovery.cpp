@@ -71,6 +71,9 @@ class Recovery {
         if (Status done = findEnd(); !done) {
             return done.error();
         }
+        if (Status done = voidBegun(); !done) {
+            return done.error();
+        }
         if (Status done = describeAll(); !done) {
             return done.error();
         }
@@ -83,6 +86,7 @@ class Recovery {
     Status readHeader(const std::string& name);
     void dropObsolete();
     Status findEnd();
+    Status voidBegun();
     Status describeAll();
     void clipRanges();
     Status apply(Segment& segment, Survey found, base::File& file);
@@ -93,6 +97,7 @@ class Recovery {
     FileSystem& files_;
     const std::string folder_;
     Recovered out_;
+    std::vector<SegmentPointer> begun_; // behind the end, with records that do not count
 };
 
 Status Recovery::readHeaders() {
@@ -220,9 +225,34 @@ Status Recovery::findEnd() {
         }
         if (found.droppedRecords != 0) {
             evidence = Evidence::synced; // it was begun, so all before it was synced
+            begun_.push_back(out_.segments.back());
         }
         leave(segment);
         out_.segments.pop_back();
+    }
+    return {};
+}
+
+// Until it is recycled, a segment behind the end still bears what was cut off. If the power went
+// while the first records behind the new end are written, it would be taken for the log's
+// continuation: so it says first that nothing in it counts.
+Status Recovery::voidBegun() {
+    for (const SegmentPointer& segment : begun_) {
+        Result<std::unique_ptr<base::File>> file = files_.open(segment->path, OpenMode::readWrite);
+        if (!file) {
+            return file.error();
+        }
+        auto footer = std::make_unique<SegmentFooter>();
+        footer->salt = segment->header.salt;
+        footer->lastIndex = out_.end;
+        sealFooter(*footer);
+        const base::Bytes part{reinterpret_cast<const base::Byte*>(footer.get()), sizeof *footer};
+        if (Status done = (*file)->write(segment->fileBytes() - kBlockBytes, {&part, 1}); !done) {
+            return done;
+        }
+        if (Status done = (*file)->sync(); !done) {
+            return done;
+        }
     }
     return {};
 }

@@ -36,7 +36,8 @@ struct Segment {
     std::uint64_t totalReferences = 0;   // when sealed; 0: not known
     std::uint64_t referencedBytes = 0;   // payload of what had holders when sealed
     std::int64_t wallMs = 0;
-    std::uint32_t readers = 0; // fetches and compactions under way
+    std::uint32_t readers = 0; // fetches under way
+    bool compacting = false;
     bool sealed = false;
     base::LogIndex emptySince =
         0; // appended index when the last holder let go: the letting go must be synced

@@ -21,14 +21,20 @@ Segment& SegmentDirectory::beginSegment(LogIndex first) {
     return *active_;
 }
 
+Segment* SegmentDirectory::seal() {
+    Segment* ended = active_;
+    if (ended != nullptr) {
+        ended->sealed = true;
+        active_ = nullptr;
+    }
+    return ended;
+}
+
 SegmentDirectory::Place SegmentDirectory::place(const Contents& record) {
     MILLRACE_CHECK(record.bytes <= capacity());
     Place place;
     if (active_ == nullptr || record.bytes > room()) {
-        if (active_ != nullptr) {
-            active_->sealed = true;
-            place.sealed = active_;
-        }
+        place.sealed = seal();
         beginSegment(record.index);
     }
     place.segment = active_;

@@ -36,6 +36,8 @@ class SegmentDirectory {
     };
     // Indexes rise. The record's references count for its segment from now on.
     Place place(const Contents& record);
+    // Ends the segment being filled, if there is one.
+    Segment* seal();
     std::uint64_t capacity() const { return segmentBytes_ - 2 * kBlockBytes; }
     // What is left of the segment being filled.
     std::uint64_t room() const;
