@@ -26,7 +26,7 @@ class AmqpClient;
 
 struct QueueOptions {
     bool passive = false, durable = false, exclusive = false, autoDelete = false;
-    base::Bytes arguments; // raw table
+    base::Bytes arguments = {}; // raw table
 };
 struct QueueState {
     std::string name;
@@ -35,12 +35,12 @@ struct QueueState {
 struct ExchangeOptions {
     std::string_view type = "direct";
     bool passive = false, durable = false, autoDelete = false, internal = false;
-    base::Bytes arguments;
+    base::Bytes arguments = {};
 };
 struct ConsumeOptions {
-    std::string_view tag; // empty: the broker chooses
+    std::string_view tag = {}; // empty: the broker chooses
     bool noAck = false, exclusive = false;
-    base::Bytes arguments;
+    base::Bytes arguments = {};
 };
 
 class AmqpChannel final {

@@ -130,10 +130,14 @@ base::Status AmqpClient::step(Clock::time_point deadline) {
 base::Result<bool> AmqpClient::awaitUntil(const std::function<bool()>& done,
                                           Clock::time_point deadline) {
     while (!done()) {
-        if (base::Status moved = step(deadline); !moved) {
+        const base::Status moved = step(deadline);
+        if (done()) {
+            break; // it came, even if the end of the connection came right behind it
+        }
+        if (!moved) {
             return moved.error();
         }
-        if (!done() && Clock::now() >= deadline) {
+        if (Clock::now() >= deadline) {
             return false;
         }
     }

@@ -55,7 +55,6 @@ struct AmqpChannel::Listener {
             PeerClose{static_cast<base::ReplyCode>(method.replyCode.value()),
                       std::string(method.replyText.view()), method.classId, method.methodId};
         channel.open_ = false;
-        channel.reply_.forget();
         channel.client_.send(channel.number_, ChannelCloseOk{});
     }
     void on(const ChannelCloseOk&) {} // both sides closed at once

@@ -19,7 +19,11 @@ base::Status AmqpChannel::request(const M& method) {
         !done) {
         return done;
     }
-    return usable();
+    if (reply_.waiting()) { // what came instead is the end of the channel
+        reply_.forget();
+        return usable();
+    }
+    return {};
 }
 
 // Sends what is not answered; it leaves with the next flush or wait.

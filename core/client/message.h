@@ -12,10 +12,10 @@
 namespace millrace::client {
 
 struct Message {
-    std::string_view exchange;
-    std::string_view routingKey;
-    base::Bytes properties; // encoded (wire::amqp::PropertyValues::encode()); empty = none
-    base::Bytes body;
+    std::string_view exchange = {};
+    std::string_view routingKey = {};
+    base::Bytes properties = {}; // encoded (wire::amqp::PropertyValues::encode()); empty = none
+    base::Bytes body = {};
     bool mandatory = false;
 };
 
