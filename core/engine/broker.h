@@ -91,7 +91,7 @@ class Broker final : public log::CommitLogListener {
 
     // --- start-up, in this order. The replay starts at CheckpointStore::replayFrom(), or at 1
     // without a checkpoint.
-    void load(catalog::Snapshot snapshot);
+    void load(catalog::Snapshot snapshot, base::LogIndex replayFrom = 1);
     void loadPage(const log::CheckpointStore::Page& page);
     void replay(const log::Replayed& entry);
     // Tells the log (LocalLog::hold) which entries below the replay start have holders; then queues

@@ -14,7 +14,9 @@
 
 namespace millrace::engine {
 
-struct ChannelState; // engine/channel_state.h
+struct ChannelState;      // engine/channel_state.h
+struct MessageProperties; // engine/message_headers.h
+struct Outgoing;          // engine/placing.h
 
 enum class Settlement : std::uint8_t { ack, requeue, discard };
 
@@ -81,6 +83,13 @@ class Channel final {
     ChannelState& state() { return *state_; }
 
   private:
+    std::optional<base::Refusal> route(const Publish& message, MessageProperties& properties,
+                                       std::string& rewritten);
+    base::Outcome<Routed> keepForCommit(const Outgoing& outgoing, const Publish& publish);
+    void confirmAt(base::LogIndex index);
+    bool settleNow(std::uint64_t tag, bool multiple, bool requeue);
+    void dropTransaction();
+
     std::unique_ptr<ChannelState> state_;
 };
 

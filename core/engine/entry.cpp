@@ -124,7 +124,9 @@ void SettleWriter::queue(base::QueueId queue, std::uint32_t runs) {
     before_ = 0;
 }
 
-void SettleWriter::run(const Run& run) { putRun(out_, run, before_); }
+void SettleWriter::run(const Run& run) {
+    putRun(out_, run, before_);
+}
 
 bool readSettles(base::Bytes blocks, const SettleVisitor& visitor) {
     NumberReader in(blocks);
@@ -156,7 +158,8 @@ std::optional<DeliveredMark> readMark(base::Bytes payload) {
 
 void writePurge(const Purge& purge, std::string& out) {
     putNumber(out, purge.queue);
-    putNumber(out, purge.ordinal);
+    putNumber(out, purge.upTo.record);
+    putNumber(out, purge.upTo.slot);
     base::LogIndex before = 0;
     for (const Run& run : purge.kept) {
         putRun(out, run, before);
@@ -167,7 +170,8 @@ std::optional<Purge> readPurge(base::Bytes payload) {
     NumberReader in(payload);
     Purge purge;
     purge.queue = in.next();
-    purge.ordinal = in.next();
+    purge.upTo.record = in.next();
+    purge.upTo.slot = static_cast<std::uint32_t>(in.next());
     base::LogIndex before = 0;
     while (in.ok() && !in.atEnd()) {
         const Run run = in.nextRun(before);

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's entries in the log: kinds and bytes. An entry says everything that was decided, so that applying it looks at no clock,
-// binding or random number.
+// The engine's entries in the log: kinds and bytes. An entry says everything that was decided, so
+// that applying it looks at no clock, binding or random number.
 //
-//     message       12 bytes head, exchange, routing key, properties, body. The queues stand in the entry's route list.
-//     largeMessage  12 bytes head, exchange, routing key, properties, body size u64, pieces u32, each {record u64, slot u32}
-//     bodyPiece     bytes of a body; held by the large message that names it, dropped by recovery if none does
-//     settle        blocks {queue, runs}: these messages are done with in this queue
-//     txCommit      u32 n, settle blocks: the n messages of kind `message | largeMessage` with kInTransaction before are in effect
-//     catalog       a list of catalog::Change, in effect together
-//     deliveredMark queue, ordinal: what stands at or below it may have been delivered before
-//     purge         queue, ordinal, runs: everything at or below the ordinal is settled, but the runs
+//     message       12 bytes head, exchange, routing key, properties, body. The queues stand in the
+//     entry's route list. largeMessage  12 bytes head, exchange, routing key, properties, body size
+//     u64, pieces u32, each {record u64, slot u32} bodyPiece     bytes of a body; held by the large
+//     message that names it, dropped by recovery if none does settle        blocks {queue, runs}:
+//     these messages are done with in this queue txCommit      u32 n, settle blocks: the n messages
+//     of kind `message | largeMessage` with kInTransaction before are in effect catalog       a
+//     list of catalog::Change, in effect together deliveredMark queue, ordinal: what stands at or
+//     below it may have been delivered before purge         queue, record, slot, runs: everything
+//     up to this message is settled, but the runs
 //
-// Little-endian; numbers without a size are varints. Runs are {record - record before, slot, count - 1}, ascending.
+// Little-endian; numbers without a size are varints. Runs are {record - record before, slot, count
+// - 1}, ascending.
 #pragma once
 
 #include "base/bytes.h"
@@ -39,7 +41,9 @@ enum class EntryKind : log::EntryKind {
     deliveredMark = 7,
     purge = 8,
 };
-inline log::EntryKind raw(EntryKind kind) { return static_cast<log::EntryKind>(kind); }
+inline log::EntryKind raw(EntryKind kind) {
+    return static_cast<log::EntryKind>(kind);
+}
 
 //      0        1        2        3        4        8                12
 //      +--------+--------+--------+--------+--------+----------------+
@@ -99,7 +103,7 @@ std::optional<DeliveredMark> readMark(base::Bytes payload);
 
 struct Purge {
     base::QueueId queue = 0;
-    std::uint64_t ordinal = 0;
+    base::MessageId upTo;
     std::vector<Run> kept; // ascending
 };
 void writePurge(const Purge& purge, std::string& out);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine reads of a message's properties, and the few rewrites it makes: BCC goes, reply-to is replaced. Source of the
-// rules: RabbitMQ 4.0.5 (facts on AMQP, sections 4 and 6). Never allocates while reading; everything else stays byte for byte.
+// What the engine reads of a message's properties, and the few rewrites it makes: BCC goes,
+// reply-to is replaced. Source of the rules: RabbitMQ 4.0.5 (facts on AMQP, sections 4 and 6).
+// Never allocates while reading; everything else stays byte for byte.
 #pragma once
 
 #include "base/bytes.h"
@@ -31,12 +32,13 @@ bool readProperties(base::Bytes properties, MessageProperties& out);
 std::optional<base::Refusal> checkExpiration(std::string_view expiration);
 
 // Appends the routing keys of the headers CC and BCC. Refused where one of them is not an array.
-std::optional<base::Refusal> readCarbonCopies(const base::FieldTable& headers, std::vector<std::string_view>& keys,
-                                              bool& hasBcc);
+std::optional<base::Refusal> readCarbonCopies(const base::FieldTable& headers,
+                                              std::vector<std::string_view>& keys, bool& hasBcc);
 
 // The properties without the header BCC, appended to `out`.
 void dropBcc(base::Bytes properties, const MessageProperties& read, std::string& out);
 // The properties with another reply-to, appended to `out`.
-void replaceReplyTo(base::Bytes properties, const MessageProperties& read, std::string_view replyTo, std::string& out);
+void replaceReplyTo(base::Bytes properties, const MessageProperties& read, std::string_view replyTo,
+                    std::string& out);
 
 } // namespace millrace::engine

@@ -85,7 +85,7 @@ base::Status Storage::openLogs(base::FileSystem& files, const base::Clock& clock
 }
 
 base::Status Storage::recover(catalog::Snapshot snapshot) {
-    broker_->load(std::move(snapshot));
+    broker_->load(std::move(snapshot), checkpoint_->replayFrom());
     std::uint64_t pages = 0;
     auto loaded = checkpoint_->load(durable_->horizons().synced,
                                     [this, &pages](const log::CheckpointStore::Page& page) {

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/clearing.h"
+
+#include "engine/engine.h"
+
+#include <algorithm>
+
+namespace millrace::engine {
+
+using base::MessageId;
+
+namespace {
+
+constexpr std::uint64_t kStep = 2048; // messages between two looks at the clock: some 50 us
+
+} // namespace
+
+void Clearing::purge(Queue& queue, base::LogIndex record) {
+    if (queue.index.ready() == 0) {
+        return;
+    }
+    if (!queue.purging) {
+        queue.purging = std::make_unique<Purging>();
+        purges_.push_back(&queue);
+    }
+    queue.purging->left = queue.index.ready();
+    queue.purging->record = record;
+    run(engine_.clock.now() + limits::kSliceTime);
+}
+
+void Clearing::bury(std::unique_ptr<Queue> queue, base::LogIndex record) {
+    // Nobody has its deliveries any more: all of it can go the same way.
+    std::vector<Run> out;
+    queue->index.forEachOut([&out](const Run& run) { out.push_back(run); });
+    for (const Run& run : out) {
+        for (std::uint32_t i = 0; i < run.count; ++i) {
+            queue->index.giveBack(run.at(i));
+        }
+    }
+    std::erase(purges_, queue.get());
+    deleted_.push_back({std::move(queue), record});
+}
+
+std::uint64_t Clearing::clear(Queue& queue, std::uint64_t most, base::LogIndex record) {
+    Journal& journal = engine_.journal;
+    LargeBodies& large = engine_.large;
+    // Settled with the entry at `record`, which is not above the open one.
+    const base::LogIndex at = record != 0 ? record : journal.openIndex();
+    engine_.checkpointer.changed(queue);
+    return queue.index.purgeReady(most, at, [&](const Run& run) {
+        for (std::uint32_t i = 0; !large.empty() && i < run.count; ++i) {
+            large.settled(run.at(i));
+        }
+        if (queue.logged && !run.first.isScratch()) {
+            journal.releaseAfter(record, run);
+        } else {
+            journal.releaseNow(run);
+        }
+    });
+}
+
+void Clearing::finish(Queue& queue) {
+    const std::unique_ptr<Purging> purging = std::move(queue.purging);
+    queue.index.trim();
+    for (const MessageId& id : purging->givenBack) {
+        engine_.settling.giveBack(queue, id);
+    }
+    if (queue.index.ready() == 0) {
+        engine_.dispatch.emptied(queue);
+    }
+    engine_.dispatch.wake(queue);
+}
+
+void Clearing::run(std::chrono::nanoseconds deadline) {
+    while (!purges_.empty()) {
+        Queue& queue = *purges_.back();
+        Purging& purging = *queue.purging;
+        const std::uint64_t step = std::min(kStep, purging.left);
+        purging.left -= step;
+        const std::uint64_t done = clear(queue, step, purging.record);
+        if (done < step || purging.left == 0) {
+            purges_.pop_back();
+            finish(queue);
+        }
+        if (engine_.clock.now() >= deadline) {
+            return;
+        }
+    }
+    for (std::size_t i = 0; i < deleted_.size();) {
+        Queue& queue = *deleted_[i].queue;
+        const std::uint64_t done = clear(queue, kStep, deleted_[i].record);
+        if (done < kStep && !queue.inWork && !queue.onHorizon &&
+            engine_.checkpointer.isDoneWith(queue)) {
+            std::swap(deleted_[i], deleted_.back());
+            deleted_.pop_back();
+        } else if (done < kStep) {
+            ++i;
+        }
+        if (engine_.clock.now() >= deadline) {
+            return;
+        }
+    }
+}
+
+bool Clearing::hasWork() const {
+    return !purges_.empty() ||
+           std::any_of(deleted_.begin(), deleted_.end(),
+                       [](const Deleted& deleted) { return deleted.queue->index.total() > 0; });
+}
+
+bool Clearing::holds(const MessageId& id) const {
+    return std::any_of(deleted_.begin(), deleted_.end(),
+                       [&id](const Deleted& deleted) { return deleted.queue->index.contains(id); });
+}
+
+} // namespace millrace::engine
