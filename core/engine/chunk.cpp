@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 
-#include <cstring>
+#include <algorithm>
 
 namespace millrace::engine {
 
@@ -16,10 +16,8 @@ constexpr std::size_t kKeptIdleBytes =
     512; // of an emptied chunk's buffers: what a short queue uses again and again
 
 void resizeBytes(Chunk& chunk, std::uint32_t capacity, std::size_t& bytesSum) {
-    std::unique_ptr<std::uint8_t[]> bytes(capacity > 0 ? new std::uint8_t[capacity] : nullptr);
-    if (chunk.size > 0) {
-        std::memcpy(bytes.get(), chunk.bytes.get(), chunk.size);
-    }
+    std::unique_ptr<std::uint8_t[]> bytes(new std::uint8_t[capacity]);
+    std::copy_n(chunk.bytes.get(), chunk.size, bytes.get());
     bytesSum += capacity;
     bytesSum -= chunk.capacity;
     chunk.bytes = std::move(bytes);
@@ -74,7 +72,9 @@ void Chunk::reset(const base::MessageId (&newFloors)[2], std::uint64_t ordinalsS
                   std::size_t& bytesSum) {
     size = 0;
     if (memoryBytes() > sizeof(Chunk) + kKeptIdleBytes) {
-        resizeBytes(*this, 0, bytesSum);
+        bytesSum -= capacity;
+        capacity = 0;
+        bytes.reset();
         settled.free(bytesSum);
         out.free(bytesSum);
         redelivered.free(bytesSum);

@@ -12,6 +12,8 @@ namespace {
 // unless it stays like that.
 constexpr std::uint32_t kFewLeft = 32;
 
+constexpr std::size_t kKeptPlaces = 32; // of chunks in the list; a shorter list is not made smaller
+
 } // namespace
 
 void ChunkList::erase(std::size_t at) {
@@ -25,6 +27,9 @@ void ChunkList::erase(std::size_t at) {
         }
     } else {
         chunks_.erase(place);
+    }
+    if (chunks_.capacity() > kKeptPlaces && chunks_.size() < chunks_.capacity() / 4) {
+        chunks_.shrink_to_fit();
     }
 }
 
