@@ -61,13 +61,17 @@ void Checkpointer::wait(const log::PageKey& key, std::string bytes, bool drop) {
     waiting_.push_back({key, engine_.journal.lastClosed(), drop, std::move(bytes)});
 }
 
-bool Checkpointer::takeQueue(Queue& queue, std::chrono::nanoseconds deadline) {
-    const base::QueueId id = queue.spec.id;
+void Checkpointer::takeRemoved(Queue& queue) {
     std::vector<base::MessageId> removed;
     queue.index.takeRemoved(removed);
     for (const base::MessageId& key : removed) {
-        wait(keyOf(PageKind::queueChunk, id, key), {}, true);
+        wait(keyOf(PageKind::queueChunk, queue.spec.id, key), {}, true);
     }
+}
+
+bool Checkpointer::takeQueue(Queue& queue, std::chrono::nanoseconds deadline) {
+    const base::QueueId id = queue.spec.id;
+    takeRemoved(queue);
     if (queue.deleted) {
         wait(keyOf(PageKind::queueHead, id, {}), {}, true);
         return true;
@@ -88,6 +92,7 @@ bool Checkpointer::takeQueue(Queue& queue, std::chrono::nanoseconds deadline) {
             return false;
         }
     }
+    takeRemoved(queue); // also pages that have just been found to be of nothing
     return true;
 }
 

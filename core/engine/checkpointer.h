@@ -63,6 +63,7 @@ class Checkpointer final {
     void begin();
     void take(std::chrono::nanoseconds deadline);
     bool takeQueue(Queue& queue, std::chrono::nanoseconds deadline);
+    void takeRemoved(Queue& queue);
     void takeLarge();
     void wait(const log::PageKey& key, std::string bytes, bool drop);
     void put();

@@ -145,7 +145,7 @@ std::uint64_t MessageIndex::purgeReady(std::uint64_t most, base::LogIndex at,
         if (returned && chunk == b.main.chunk) {
             end = std::min(end, b.main.position);
         }
-        end = static_cast<std::uint32_t>(std::min<std::uint64_t>(end, from + (most - done)));
+        end = from + static_cast<std::uint32_t>(std::min<std::uint64_t>(end - from, most - done));
         end = chunk->endOfReady(from, end);
         const Run run{cursor.id(), end - from, cursor.ordinal()};
         for (std::uint32_t position = from; position < end; ++position) {

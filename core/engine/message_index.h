@@ -108,10 +108,10 @@ class MessageIndex {
     //  reflects the last closed index, and is
     //     put into the store when that index is synced; drops likewise. Actions reach the store in
     //     the order in which they were taken.
-    //  2. A round that begins at index X (last closed + 1) takes all removed keys, the head and all
-    //  chunks with changes below X, and
-    //     may then finish with replay start R = X; at any time R must be <= dirtySince() and <= the
-    //     first change in what was taken and is not yet in the store.
+    //  2. A round that begins at index X (last closed + 1) takes removed keys, the head and chunks
+    //  until
+    //     dirtySince() is 0 or at least X (taking chunks may add removed keys: take those last),
+    //     and when all of that is in the store, it may finish with replay start R = X.
     // Recovery with replay start R, then:
     //  3. loadHead(), loadChunk() of every page that came back, in any order; ids at or above R in
     //  them are ignored, since replay
