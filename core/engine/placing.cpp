@@ -50,8 +50,10 @@ base::Result<MessageId> Placing::append(const Outgoing& message, std::span<Queue
     head.store(raw);
     std::string pieces;
     e.parts.clear();
-    e.parts.insert(e.parts.end(), {base::Bytes(raw, sizeof raw), base::bytesOf(message.exchange),
-                                   base::bytesOf(message.routingKey), message.properties});
+    e.parts.push_back(base::Bytes(raw, sizeof raw));
+    e.parts.push_back(base::bytesOf(message.exchange));
+    e.parts.push_back(base::bytesOf(message.routingKey));
+    e.parts.push_back(message.properties);
     if (message.large) {
         writeLarge(*message.large, pieces);
         e.parts.push_back(base::bytesOf(pieces));
