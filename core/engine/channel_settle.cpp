@@ -66,4 +66,8 @@ void Channel::recover() {
     s.engine.dispatch.wakeChannel(s);
 }
 
+bool Channel::hasUnacked() const {
+    return state_->ledger.outstanding() > 0;
+}
+
 } // namespace millrace::engine
