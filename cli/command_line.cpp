@@ -46,6 +46,103 @@ Examples:
   millrace status --data ./data --json
 Exit code 0: running and answering; 69: not running, or a listener does not answer.)";
 
+constexpr const char* kPublishFooter = R"(
+Examples:
+  millrace publish --declare -q greetings "hello"      the queue is made if it does not exist
+  millrace publish -q greetings one two three          three messages
+  millrace publish -x logs -k app.error -H app=web "it broke"
+  millrace publish -q lines --lines --file input.txt   each line is a message
+  date | millrace publish -q greetings                 standard input is the message
+  MILLRACE_PASSWORD=... millrace publish --uri amqp://me@10.0.0.1/ -q greetings "hello"
+
+Every message is confirmed: what is reported as published is on the broker's disk. A message that no
+queue takes is an error (--no-mandatory: it is not). Exit code 3: only a part was published.)";
+
+constexpr const char* kConsumeFooter = R"(
+Examples:
+  millrace consume greetings                       what is there now, then stop
+  millrace consume greetings -n 1                  one message
+  millrace consume greetings --follow              go on until Ctrl+C
+  millrace consume greetings --requeue --json      look, and give everything back
+Bodies go to standard output, one a line; a message is acknowledged after it has been printed.)";
+
+void addServer(CLI::App& verb, ServerRequest& server) {
+    verb.add_option("--uri", server.uri, "Broker, default amqp://guest@127.0.0.1:5672/")
+        ->envname("MILLRACE_URI")
+        ->type_name("URI");
+    verb.add_option("--user", server.user, "User name, instead of the URI's")->type_name("NAME");
+    verb.add_option("--password-file", server.passwordFile,
+                    "File whose first line is the password (or set MILLRACE_PASSWORD)")
+        ->type_name("FILE");
+    verb.add_option("--vhost", server.vhost, "Virtual host, instead of the URI's")
+        ->type_name("NAME");
+}
+
+// Values of publish that must be taken apart after parsing.
+struct PublishTexts {
+    std::string queue;
+    std::vector<std::string> headers, properties;
+    bool notMandatory = false;
+};
+
+CLI::App* addPublish(CLI::App& app, PublishRequest& request, PublishTexts& texts) {
+    CLI::App* publish =
+        app.add_subcommand("publish", "Publish messages, and wait until they are on disk");
+    CLI::Option* queue =
+        publish->add_option("-q,--queue", texts.queue, "To this queue")->type_name("QUEUE");
+    publish->add_option("-x,--exchange", request.exchange, "To this exchange")
+        ->type_name("EXCHANGE")
+        ->excludes(queue);
+    publish->add_option("-k,--key", request.key, "Routing key")->type_name("KEY")->excludes(queue);
+    publish
+        ->add_flag("--declare", request.declareQueue,
+                   "Make the queue (durable) if it does not exist")
+        ->needs(queue);
+    publish->add_option("-H,--header", texts.headers, "Header; may be repeated")
+        ->type_name("NAME=VALUE")
+        ->allow_extra_args(false);
+    publish
+        ->add_option("--prop", texts.properties,
+                     "Property, e.g. content_type=text/plain; may be repeated")
+        ->type_name("NAME=VALUE")
+        ->allow_extra_args(false);
+    publish->add_option("-n,--count", request.count, "Copies of each message")
+        ->type_name("N")
+        ->check(CLI::PositiveNumber);
+    CLI::Option* file =
+        publish
+            ->add_option("--file", request.file, "Take the body from a file, - is standard input")
+            ->type_name("FILE");
+    publish->add_flag("--lines", request.lines, "Each line of the file is a message");
+    publish->add_flag("--transient", request.transient, "Not kept over a restart of the broker");
+    publish->add_flag("--no-mandatory", texts.notMandatory,
+                      "Messages may vanish if no queue takes them");
+    publish->add_option("body", request.bodies, "Messages; without any, standard input is one")
+        ->excludes(file);
+    addServer(*publish, request.server);
+    publish->footer(kPublishFooter);
+    return publish;
+}
+
+CLI::App* addConsume(CLI::App& app, ConsumeRequest& request) {
+    CLI::App* consume =
+        app.add_subcommand("consume", "Print the messages of a queue and acknowledge them");
+    consume->add_option("queue", request.queue, "The queue")->required();
+    consume->add_option("-n,--count", request.count, "At most so many")
+        ->type_name("N")
+        ->check(CLI::PositiveNumber);
+    CLI::Option* requeue =
+        consume->add_flag("--requeue", request.requeue, "Give the messages back");
+    consume->add_flag("--follow", request.follow, "Wait for more")->excludes(requeue);
+    consume->add_flag("--json", request.json, "One line of JSON a message, with its properties");
+    consume->add_option("--prefetch", request.prefetch, "Unacknowledged messages at a time")
+        ->type_name("N")
+        ->check(CLI::Range(1, 65535));
+    addServer(*consume, request.server);
+    consume->footer(kConsumeFooter);
+    return consume;
+}
+
 CLI::App* addServe(CLI::App& app, ServeRequest& request, std::vector<std::string>& settings) {
     CLI::App* serve = app.add_subcommand("serve", "Run the broker in the foreground");
     serve
@@ -122,6 +219,41 @@ std::string suggestion(const CLI::App& app, int argc, const char* const* argv) {
     return {};
 }
 
+int usage(const std::string& text) {
+    complain(text);
+    return static_cast<int>(ExitCode::usage);
+}
+
+void completeServer(ServerRequest& server) {
+    // A URI out of the environment is nobody else's to see.
+    const char* variable = std::getenv("MILLRACE_URI");
+    server.uriIsArgument = variable == nullptr || server.uri != variable;
+    if (server.uri.empty()) {
+        server.uri = "amqp://guest@127.0.0.1:5672/";
+    }
+}
+
+int runPublish(PublishRequest& request, const PublishTexts& texts) {
+    std::string wrong;
+    if (!split(texts.headers, request.headers, wrong) ||
+        !split(texts.properties, request.properties, wrong)) {
+        return usage("'" + wrong + "': NAME=VALUE is needed");
+    }
+    if (texts.queue.empty() && request.exchange.empty()) {
+        return usage(
+            "where to? Give a queue (-q) or an exchange (-x); see millrace publish --help");
+    }
+    if (!texts.queue.empty()) {
+        request.key = texts.queue;
+    }
+    if (request.bodies.empty() && request.file.empty()) {
+        request.file = "-";
+    }
+    request.mandatory = !texts.notMandatory;
+    completeServer(request.server);
+    return static_cast<int>(publish(request));
+}
+
 int parseError(const CLI::App& app, const CLI::ParseError& error, int argc,
                const char* const* argv) {
     if (error.get_exit_code() == 0) { // help was asked for
@@ -154,6 +286,11 @@ int run(int argc, const char* const* argv, const Program& program) {
     status.dataDirectory = program.defaultDataDirectory;
     const CLI::App* serveVerb = addServe(app, serve, settings);
     const CLI::App* statusVerb = addStatus(app, status);
+    PublishRequest publishing;
+    PublishTexts publishTexts;
+    ConsumeRequest consuming;
+    const CLI::App* publishVerb = addPublish(app, publishing, publishTexts);
+    const CLI::App* consumeVerb = addConsume(app, consuming);
     const CLI::App* versionVerb = app.add_subcommand("version", "Print the version");
     try {
         app.parse(argc, argv);
@@ -162,13 +299,19 @@ int run(int argc, const char* const* argv, const Program& program) {
     }
     if (serveVerb->parsed()) {
         if (std::string wrong; !split(settings, serve.settings, wrong)) {
-            complain("--set " + wrong + ": KEY=VALUE is needed");
-            return static_cast<int>(ExitCode::usage);
+            return usage("--set " + wrong + ": KEY=VALUE is needed");
         }
         return program.serve(serve);
     }
     if (statusVerb->parsed()) {
         return static_cast<int>(showStatus(status, program));
+    }
+    if (publishVerb->parsed()) {
+        return runPublish(publishing, publishTexts);
+    }
+    if (consumeVerb->parsed()) {
+        completeServer(consuming.server);
+        return static_cast<int>(consume(consuming));
     }
     if (versionVerb->parsed()) {
         std::cout << "millrace " << program.version << '\n';

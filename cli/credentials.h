@@ -1,28 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which broker a client verb speaks to and as whom: URI, then flags, then password file and
-// environment. A password is never a flag.
+// Which broker a client verb speaks to and as whom: URI, then flags, then environment and password
+// file. A password is never a flag.
 #pragma once
 
-#include "base/result.h"
+#include "cli/exit_code.h"
 #include "cli/requests.h"
+#include "client/amqp_client.h"
 
-#include <cstdint>
-#include <string>
+#include <memory>
+#include <string_view>
 
 namespace millrace::cli {
 
-struct Broker {
-    std::string host = "127.0.0.1";
-    std::uint16_t port = 5672;
-    std::string user = "guest";
-    std::string password = "guest";
-    std::string vhost = "/";
-};
-
-// amqp://user:password@host:port/vhost with percent escapes, as in RabbitMQ's URI specification.
-// `passwordGiven` tells whether it has one.
-base::Result<Broker> parseUri(const std::string& uri, bool& passwordGiven);
+// Whether user:password stands before the @.
+bool hasPassword(std::string_view uri);
 // Warns on standard error about a password that others on this machine can see.
-base::Result<Broker> brokerFor(const ServerRequest& request);
+base::Result<client::Endpoint> endpointFor(const ServerRequest& request);
+// Null: it was said why on standard error, and `code` is set.
+std::unique_ptr<client::AmqpClient> connect(const ServerRequest& request, ExitCode& code);
+// The exit code for what a client call returned.
+ExitCode codeOf(const base::Error& error);
 
 } // namespace millrace::cli

@@ -43,7 +43,8 @@ struct PublishRequest {
     std::string file;                // "-": standard input
     bool lines = false;              // each line of the file is a message
     std::uint64_t count = 1;         // of copies of each message
-    bool transient = false, mandatory = true, confirm = true;
+    bool transient = false, mandatory = true;
+    bool declareQueue = false; // `key` names a queue that is made if it does not exist
 };
 
 struct ConsumeRequest {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `millrace status`: who holds the data directory, and whether each of its listeners greets.
 #include "cli/amqp_probe.h"
+#include "cli/delivery_print.h"
 #include "cli/verbs.h"
 
 #include <cstdio>
@@ -16,22 +17,11 @@ struct Probed {
     base::Status answer;
 };
 
-std::string quoted(const std::string& text) {
-    std::string result = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\') {
-            result += '\\';
-        }
-        result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    }
-    return result + "\"";
-}
-
 void printJson(const RunningServer& server, const std::vector<Probed>& probes) {
     std::string line = "{\"pid\":" + std::to_string(server.pid) +
-                       ",\"version\":" + quoted(server.version) + ",\"listeners\":[";
+                       ",\"version\":" + jsonText(server.version) + ",\"listeners\":[";
     for (std::size_t i = 0; i < probes.size(); ++i) {
-        line += std::string(i == 0 ? "" : ",") + "{\"uri\":" + quoted(probes[i].listener) +
+        line += std::string(i == 0 ? "" : ",") + "{\"uri\":" + jsonText(probes[i].listener) +
                 ",\"amqp\":" + (probes[i].answer ? "true" : "false") + "}";
     }
     std::printf("%s]}\n", line.c_str());
