@@ -140,6 +140,10 @@ struct Peer {
         const auto settled = channel->settle(tag, multiple, Settlement::ack);
         QVERIFY2(settled.ok(), settled.refusal().text.c_str());
     }
+    void purge(std::string_view queue) {
+        const auto purged = fixture.broker->purgeQueue(*connection, "/", queue);
+        QVERIFY2(purged.ok(), purged.refusal().text.c_str());
+    }
     std::uint64_t ready(std::string_view queue) {
         const auto numbers = fixture.broker->numbers("/", queue);
         return numbers ? numbers->ready : UINT64_MAX;
