@@ -14,6 +14,7 @@
 #include "server/peers.h"
 #include "server/signals.h"
 #include "server/storage.h"
+#include "session/amqp/direct_replies.h"
 
 #include <memory>
 #include <string>
@@ -68,6 +69,7 @@ class Server final {
     std::unique_ptr<Storage> storage_;
     std::unique_ptr<Alarms> alarms_;
     session::ChunkPool chunks_;
+    session::amqp::DirectReplies replies_;
     std::unique_ptr<session::Environment> environment_;
     std::unique_ptr<Peers> peers_;
     std::vector<std::unique_ptr<net::Listener>> listeners_;

@@ -15,6 +15,10 @@
 
 namespace millrace::session {
 
+namespace amqp {
+class DirectReplies; // amqp/direct_replies.h
+}
+
 struct PeerInfo {
     std::string address; // as text, of the peer
     std::uint16_t port = 0;
@@ -54,6 +58,7 @@ struct Environment {
     const SessionOptions& options;
     const PublishGate& gate;
     ChunkPool& chunks;
+    amqp::DirectReplies& replies;
 };
 
 } // namespace millrace::session

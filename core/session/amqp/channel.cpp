@@ -3,6 +3,7 @@
 // and leave all else to the next feed().
 #include "session/amqp/channel.h"
 
+#include "session/amqp/direct_replies.h"
 #include "session/amqp/fault_text.h"
 
 #include <utility>
@@ -32,6 +33,7 @@ Channel::Channel(Link& link, std::uint16_t number)
       number_(number) {}
 
 Channel::~Channel() {
+    stopReplies();
     link_.heldBytes -= held_.size();
 }
 
@@ -101,6 +103,7 @@ void Channel::endIfDue() {
 void Channel::leave() {
     content_.reset(); // may still speak to the engine's channel
     engine_.reset();
+    stopReplies();
 }
 
 // --- the methods of channel and access

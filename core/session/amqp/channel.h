@@ -50,6 +50,8 @@ class Channel final : public engine::Client {
     // A close that waited for a half sent message to be whole takes place.
     void endIfDue();
     void outboxDrained();
+    // A direct reply: no queue, no ack. False: it cannot be taken, for good.
+    bool reply(const engine::MessageView& message);
 
     // --- methods (channel_topology.cpp, channel_publish.cpp, channel_consume.cpp)
     void on(const wire::amqp::ChannelOpen& method);
@@ -97,6 +99,11 @@ class Channel final : public engine::Client {
 
   private:
     enum class State : std::uint8_t { open, closing, over };
+    struct ReplyConsumer {
+        std::string tag;  // the client's
+        std::string name; // in DirectReplies
+        std::uint64_t lastDelivery = 0;
+    };
     // Sends now, or behind the message that is half sent.
     template <typename Method> void send(const Method& method) {
         if (contentOpen_) {
@@ -142,15 +149,21 @@ class Channel final : public engine::Client {
     bool meansQueue(std::string_view& name);
     bool publishWhole(const wire::amqp::BasicPublish& method);
     void finishContent();
-    void publish(const engine::Channel::Publish& message);
+    void publish(const engine::Channel::Publish& message, std::optional<std::string_view> replyTo);
+    void publishRequest(const engine::Channel::Publish& message);
+    void publishReply(const engine::Channel::Publish& message);
+    void consumeReplies(const wire::amqp::BasicConsume& method);
+    void stopReplies();
+    void declareReplyQueue(const wire::amqp::QueueDeclare& method);
     void returnMessage(const engine::Channel::Publish& message);
     void settle(std::uint64_t tag, bool multiple, engine::Settlement how);
 
     Link& link_;
     std::unique_ptr<engine::Channel> engine_;
     std::unique_ptr<PublishAssembler> content_; // a message that comes in parts
-    std::string lastQueue_;                     // declared last: what an empty queue name means
-    std::string held_; // frames behind the message that is half sent, or behind a held reply
+    std::unique_ptr<ReplyConsumer> replies_;
+    std::string lastQueue_; // declared last: what an empty queue name means
+    std::string held_;      // frames behind the message that is half sent, or behind a held reply
     std::uint16_t number_;
     State state_ = State::open;
     bool leaving_ = false;     // the engine's channel ends as soon as no message is half sent

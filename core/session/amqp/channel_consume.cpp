@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Consuming: qos, consume, cancel, get, and what becomes of deliveries.
 #include "session/amqp/channel.h"
+#include "session/amqp/direct_replies.h"
 
-#include <random>
 #include <string>
 
 namespace millrace::session::amqp {
@@ -13,24 +13,7 @@ using engine::Settlement;
 
 namespace {
 
-// "amq.ctag-" and 22 characters of URL-safe base64.
-std::string freshTag() {
-    static constexpr std::string_view kAlphabet =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    static constexpr std::string_view kPrefix = "amq.ctag-";
-    static constexpr std::size_t kCharacters = 22;
-    static constexpr int kPerDraw = 5; // of 6 bits each, in a draw of 32
-    std::random_device source;
-    std::string tag(kPrefix);
-    while (tag.size() < kPrefix.size() + kCharacters) {
-        std::uint32_t bits = source();
-        for (int i = 0; i < kPerDraw && tag.size() < kPrefix.size() + kCharacters;
-             ++i, bits >>= 6) {
-            tag += kAlphabet[bits & 63];
-        }
-    }
-    return tag;
-}
+constexpr std::string_view kTagPrefix = "amq.ctag-";
 
 } // namespace
 
@@ -45,11 +28,21 @@ void Channel::on(const wire::BasicQos& method) {
 
 void Channel::on(const wire::BasicConsume& method) {
     const std::string_view chosen = method.consumerTag;
+    if (replies_ && replies_->tag == chosen) {
+        link_.refuse(
+            {ReplyCode::notAllowed, "attempt to reuse consumer tag '" + std::string(chosen) + "'"});
+        return;
+    }
+    if (method.queue.view() == kReplyQueue) {
+        consumeReplies(method);
+        return;
+    }
     std::string_view queue = method.queue;
     if (!meansQueue(queue)) {
         return;
     }
-    const std::string tag = chosen.empty() ? freshTag() : std::string(chosen);
+    const std::string tag =
+        chosen.empty() ? std::string(kTagPrefix) + randomName() : std::string(chosen);
     const auto consuming =
         engine_->consume({queue, tag, method.noAck, method.exclusive, method.arguments});
     if (!consuming) {
@@ -61,9 +54,48 @@ void Channel::on(const wire::BasicConsume& method) {
     }
 }
 
+void Channel::consumeReplies(const wire::BasicConsume& method) {
+    if (!method.noAck) {
+        link_.refuse({ReplyCode::preconditionFailed, "reply consumer cannot acknowledge"});
+        return;
+    }
+    if (replies_) {
+        link_.refuse({ReplyCode::preconditionFailed, "reply consumer already set"});
+        return;
+    }
+    const std::string_view chosen = method.consumerTag;
+    replies_ = std::make_unique<ReplyConsumer>();
+    replies_->tag = chosen.empty() ? std::string(kTagPrefix) + randomName() : std::string(chosen);
+    replies_->name = link_.environment.replies.add(*this);
+    if (!method.noWait) {
+        send(wire::BasicConsumeOk{replies_->tag});
+    }
+}
+
+void Channel::stopReplies() {
+    if (replies_) {
+        link_.environment.replies.remove(replies_->name);
+        replies_.reset();
+    }
+}
+
+bool Channel::reply(const engine::MessageView& message) {
+    // Nothing keeps a reply: who does not read loses it instead of filling our memory.
+    if (leaving_ || contentOpen_ || link_.unread() > limits::kReplyBytes) {
+        return false;
+    }
+    const wire::BasicDeliver method{replies_->tag, ++replies_->lastDelivery, false,
+                                    message.exchange, message.routingKey};
+    writeMessage(target(), method, message.properties, message);
+    link_.attention();
+    return true;
+}
+
 void Channel::on(const wire::BasicCancel& method) {
     const std::string_view tag = method.consumerTag;
-    if (const auto cancelled = engine_->cancel(tag); !cancelled) {
+    if (replies_ && replies_->tag == tag) {
+        stopReplies();
+    } else if (const auto cancelled = engine_->cancel(tag); !cancelled) {
         link_.refuse(cancelled.refusal());
         return;
     }

@@ -2,6 +2,7 @@
 // Publishing: a message that lies whole in the input is handed on where it lies; any other is put
 // together first. And what makes publishing safe: confirms and transactions.
 #include "session/amqp/channel.h"
+#include "session/amqp/direct_replies.h"
 
 #include <array>
 #include <utility>
@@ -16,6 +17,24 @@ namespace {
 
 constexpr std::size_t kWholePieces = 16; // body frames of a message that is not put together: more
                                          // than one read holds, but for tiny ones
+
+// As a view for its way to a client; pieces are joined in `joined`.
+engine::MessageView viewOf(const engine::Channel::Publish& message, std::string& joined) {
+    engine::MessageView view;
+    view.exchange = message.exchange;
+    view.routingKey = message.routingKey;
+    view.properties = message.properties;
+    if (message.body.size() == 1) {
+        view.body = message.body.front();
+    } else {
+        for (const Bytes piece : message.body) {
+            joined.append(base::textOf(piece));
+        }
+        view.body = base::bytesOf(joined);
+    }
+    view.bodySize = view.body.size();
+    return view;
+}
 
 } // namespace
 
@@ -69,7 +88,8 @@ bool Channel::publishWhole(const wire::BasicPublish& method) {
              {pieces.data(), count},
              header.bodySize,
              method.mandatory,
-             false});
+             false},
+            header.properties.replyTo());
     return true;
 }
 
@@ -119,6 +139,8 @@ void Channel::finishContent() {
         return;
     }
     const std::unique_ptr<PublishAssembler> content = std::move(content_);
+    wire::Properties properties;
+    MILLRACE_CHECK(properties.parse(content->properties()));
     const Bytes body = content->collected();
     const bool large = content->isLarge();
     content->handedOver();
@@ -128,36 +150,66 @@ void Channel::finishContent() {
              {&body, body.empty() ? 0U : 1U},
              content->size(),
              content->mandatory(),
-             large});
+             large},
+            properties.replyTo());
 }
 
 // --- messages
 
-void Channel::publish(const engine::Channel::Publish& message) {
+void Channel::publish(const engine::Channel::Publish& message,
+                      std::optional<std::string_view> replyTo) {
+    if (replyTo && *replyTo == kReplyQueue) [[unlikely]] {
+        publishRequest(message);
+        return;
+    }
+    if (isReply(message.exchange, message.routingKey)) [[unlikely]] {
+        publishReply(message);
+        return;
+    }
     auto routed = engine_->publish(message);
     if (!routed) {
         link_.refuse(routed.refusal());
-    } else if (*routed == engine::Channel::Routed::unroutable && message.mandatory) {
+    } else if (*routed == engine::Channel::Routed::unroutable && message.mandatory &&
+               !engine_->transactional()) { // a transaction returns it at its commit
+        returnMessage(message);
+    }
+}
+
+// A request names the pseudo queue; its receiver must see where the reply is to go.
+void Channel::publishRequest(const engine::Channel::Publish& message) {
+    if (!replies_) {
+        link_.refuse({ReplyCode::preconditionFailed, "fast reply consumer does not exist"});
+        return;
+    }
+    const std::string properties = wire::withReplyTo(message.properties, replies_->name);
+    engine::Channel::Publish named = message;
+    named.properties = base::bytesOf(properties);
+    publish(named, std::nullopt);
+}
+
+// No queue has this name, so the engine checks, numbers and confirms the message, and does nothing
+// else with it.
+void Channel::publishReply(const engine::Channel::Publish& message) {
+    engine::Channel::Publish numbered = message;
+    numbered.mandatory = false;
+    const auto routed = engine_->publish(numbered);
+    if (!routed) {
+        link_.refuse(routed.refusal());
+        return;
+    }
+    std::string joined;
+    Channel* waiting = link_.environment.replies.find(message.routingKey);
+    const bool taken = waiting && waiting->reply(viewOf(message, joined));
+    if (!taken && message.mandatory) {
         returnMessage(message);
     }
 }
 
 // A large body is in the log already, or nowhere: it comes back without it.
 void Channel::returnMessage(const engine::Channel::Publish& message) {
-    std::string body;
+    std::string joined;
     engine::Returned unroutable;
-    unroutable.message.exchange = message.exchange;
-    unroutable.message.routingKey = message.routingKey;
-    unroutable.message.properties = message.properties;
-    if (message.body.size() == 1) {
-        unroutable.message.body = message.body.front();
-    } else {
-        for (const Bytes piece : message.body) {
-            body.append(base::textOf(piece));
-        }
-        unroutable.message.body = base::bytesOf(body);
-    }
-    unroutable.message.bodySize = unroutable.message.body.size();
+    unroutable.message = viewOf(message, joined);
     returned(unroutable);
 }
 

@@ -2,6 +2,7 @@
 // Exchanges, queues and bindings. What is right and wrong about them the engine knows; here are the
 // names that AMQP leaves out, and the replies, which go out when the change is durable.
 #include "session/amqp/channel.h"
+#include "session/amqp/direct_replies.h"
 
 namespace millrace::session::amqp {
 
@@ -59,6 +60,10 @@ void Channel::on(const wire::ExchangeUnbind& method) {
 // --- queues
 
 void Channel::on(const wire::QueueDeclare& method) {
+    if (method.queue.view().starts_with(kReplyQueue)) [[unlikely]] {
+        declareReplyQueue(method);
+        return;
+    }
     engine::QueueDeclare declare;
     declare.vhost = link_.vhost;
     declare.name = method.queue;
@@ -76,6 +81,19 @@ void Channel::on(const wire::QueueDeclare& method) {
     if (!method.noWait) {
         sendWhen(declared->visibleAt, wire::QueueDeclareOk{lastQueue_, declared->value.messages,
                                                            declared->value.consumers});
+    }
+}
+
+// The pseudo queue of direct replies always exists, one of its names while its consumer does.
+void Channel::declareReplyQueue(const wire::QueueDeclare& method) {
+    if (method.queue.view() != kReplyQueue && !link_.environment.replies.find(method.queue)) {
+        link_.refuse({ReplyCode::notFound, "no queue '" + std::string(method.queue) +
+                                               "' in vhost '" + link_.vhost + "'"});
+        return;
+    }
+    lastQueue_ = method.queue.view();
+    if (!method.noWait) {
+        send(wire::QueueDeclareOk{method.queue, std::uint32_t{0}, std::uint32_t{1}});
     }
 }
 

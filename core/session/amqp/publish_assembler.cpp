@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "engine/channel.h"
+#include "session/amqp/direct_replies.h"
 #include "wire/amqp/properties.h"
 
 #include <algorithm>
@@ -61,7 +62,8 @@ std::optional<Refusal> PublishAssembler::header(base::Bytes payload) {
         keeping_ = Keeping::nothing;
         return std::nullopt;
     }
-    if (size_ > limits::kWholeBodyBytes) {
+    // A direct reply goes to no queue, hence not to the log.
+    if (size_ > limits::kWholeBodyBytes && !isReply(exchange_, routingKey_)) {
         if (const base::Status begun = engine_.beginBody(size_); !begun) {
             return resourceError(begun.error());
         }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A message that does not come in one go: method, header and body frames until it is whole.
 //
-// Bounded: it holds at most limits::kWholeBodyBytes of a body; a larger one goes on to the engine
-// in pieces as it arrives, one that is refused for its size is counted and dropped (RabbitMQ says
-// so when it is complete, hence so do we).
+// Bounded: it holds at most limits::kWholeBodyBytes of a body (of a direct reply all); a larger one
+// goes on to the engine in pieces as it arrives, one that is refused for its size is counted and
+// dropped (RabbitMQ says so when it is complete, hence so do we).
 #pragma once
 
 #include "base/bytes.h"

@@ -6,6 +6,7 @@
 
 #include "engine/broker.h"
 #include "session/amqp/connection.h"
+#include "session/amqp/direct_replies.h"
 #include "support/delayed_log.h"
 #include "support/hand_clock.h"
 #include "wire/amqp/writer.h"
@@ -36,7 +37,8 @@ class TestNode {
     session::SessionOptions options;
     session::PublishGate gate;
     session::ChunkPool chunks;
-    session::Environment environment{broker, clock, options, gate, chunks};
+    session::amqp::DirectReplies replies;
+    session::Environment environment{broker, clock, options, gate, chunks, replies};
 };
 
 class ScriptedPeer {

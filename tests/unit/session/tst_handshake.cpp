@@ -20,6 +20,12 @@ QString refusedTune(const QString& words) {
     return "0 10.50 530 'NOT_ALLOWED - negotiated " + words + "' 10 30";
 }
 
+struct Start {
+    base::Bytes properties;
+    void on(const amqp::ConnectionStart& method) { properties = method.serverProperties; }
+    template <typename Method> void on(const Method&) {}
+};
+
 } // namespace
 
 class TestHandshake : public QObject {
@@ -49,11 +55,7 @@ class TestHandshake : public QObject {
         connection.feed(base::bytesOf(amqp::kProtocolHeader));
         std::array<base::Bytes, 1> out;
         QCOMPARE(connection.outbox().gather(out), std::size_t{1});
-        struct Start {
-            base::Bytes properties;
-            void on(const amqp::ConnectionStart& method) { properties = method.serverProperties; }
-            template <typename Method> void on(const Method&) {}
-        } start;
+        Start start;
         const base::Bytes payload = out[0].subspan(7, out[0].size() - 8);
         QCOMPARE(amqp::ClientMethods::dispatch(payload, start), wire::Dispatched::handled);
         const base::FieldTable table(start.properties);
