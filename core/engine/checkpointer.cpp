@@ -35,11 +35,14 @@ bool Checkpointer::due() const {
         return false; // what it settles stands in an entry below the round's start
     }
     const Journal& journal = engine_.journal;
+    if (final_) { // until nothing is left to replay, which the catalog store may delay
+        return asked_ <= journal.lastClosed() && engine_.topology.unstoredSince() == 0;
+    }
     const std::uint64_t entries = journal.entriesAppended() - entriesAtRound_;
     const std::uint64_t bytes = journal.bytesAppended() - bytesAtRound_;
     const bool late = engine_.clock.now() - timeAtRound_ >= limits::kCheckpointInterval;
     return entries >= limits::kReplayEntries / 4 || bytes >= limits::kReplayBytes / 4 ||
-           (entries > 0 && (late || final_));
+           (entries > 0 && late);
 }
 
 void Checkpointer::begin() {
@@ -205,9 +208,8 @@ bool Checkpointer::finalRound() {
         final_ = true;
     }
     run(engine_.clock.now() + limits::kSliceTime);
-    const bool nothingSince = engine_.journal.entriesAppended() == entriesAtRound_;
-    return state_ == State::idle && nothingSince && store_->finished() >= asked_ &&
-           !engine_.journal.hasUnsubmitted();
+    return state_ == State::idle && !engine_.journal.hasUnsubmitted() &&
+           asked_ > engine_.journal.lastClosed() && store_->finished() >= asked_;
 }
 
 } // namespace millrace::engine

@@ -10,6 +10,7 @@
 #include "engine/connection.h"
 #include "support/delayed_log.h"
 #include "support/hand_clock.h"
+#include "support/memory_pages.h"
 #include "support/recorder_client.h"
 
 #include <QTest>
@@ -37,8 +38,11 @@ class EngineFixture {
     support::HandClock clock;
     support::DelayedLog durable{support::DelayedLog::Kind::durable, &clock};
     support::DelayedLog scratch{support::DelayedLog::Kind::scratch, &clock};
+    support::MemoryPages pages;
+    bool checkpoints = false; // set before the first start() that shall use the pages
     std::unique_ptr<engine::Broker> broker;
     engine::BrokerOptions options;
+    catalog::Snapshot stored; // what the catalog store has
 
     EngineFixture() {
         start(catalog::Snapshot{});
@@ -48,9 +52,15 @@ class EngineFixture {
 
     void start(catalog::Snapshot snapshot) {
         broker = std::make_unique<engine::Broker>(durable, scratch, clock, options);
-        broker->load(std::move(snapshot));
+        const base::LogIndex from = checkpoints ? pages.replayFrom() : 1;
+        broker->load(std::move(snapshot), from);
+        if (checkpoints) {
+            const auto loaded = pages.load(durable.horizons().synced,
+                                           [this](const auto& page) { broker->loadPage(page); });
+            QVERIFY(loaded.ok());
+        }
         const auto replayed =
-            durable.replay(1, [this](const log::Replayed& entry) { broker->replay(entry); });
+            durable.replay(from, [this](const log::Replayed& entry) { broker->replay(entry); });
         QVERIFY(replayed.ok());
         const auto recovered = broker->recovered(
             [this](const base::MessageId& first, std::uint32_t neighbours, std::uint32_t count) {
@@ -59,13 +69,37 @@ class EngineFixture {
         QVERIFY(recovered.ok());
         durable.start(*broker);
         scratch.start(broker->scratchListener());
+        if (checkpoints) {
+            broker->checkpoint(pages);
+        }
     }
     // Power cut: what is not synced is gone. All peers must be gone before.
     void restart() {
         broker.reset();
         durable.restart();
         scratch.restart();
-        start(catalog::Snapshot{});
+        pages.restart();
+        start(stored);
+    }
+    // The catalog store takes what it is given, as SQLite would.
+    void store() {
+        while (const auto batch = broker->takeCatalogChanges()) {
+            for (const catalog::Change& change : batch->changes) {
+                store(change);
+            }
+            stored.stamp = batch->upTo;
+            broker->catalogStored(batch->upTo);
+        }
+    }
+    // A whole round of the checkpoint.
+    void round() {
+        sync();
+        store();
+        clock.advance(std::chrono::minutes(1));
+        broker->tick();
+        sync();
+        broker->tick();
+        sync();
     }
     // Until nothing is left to do at this horizon.
     void turn() {
@@ -81,6 +115,26 @@ class EngineFixture {
             turn();
             durable.advanceAll();
             turn();
+        }
+    }
+
+  private:
+    void store(const catalog::Change& change) {
+        if (const auto* vhost = std::get_if<catalog::VhostSpec>(&change.object)) {
+            stored.vhosts.push_back(*vhost);
+        } else if (const auto* queue = std::get_if<catalog::QueueSpec>(&change.object)) {
+            std::erase_if(stored.queues, [&](const auto& other) { return other.id == queue->id; });
+            stored.nextQueueId = std::max(stored.nextQueueId, queue->id + 1);
+            if (change.put) {
+                stored.queues.push_back(*queue);
+            }
+        } else if (const auto* binding = std::get_if<catalog::BindingSpec>(&change.object)) {
+            std::erase_if(stored.bindings, [&](const auto& other) {
+                return other.source == binding->source && other.destination == binding->destination;
+            });
+            if (change.put) {
+                stored.bindings.push_back(*binding);
+            }
         }
     }
 };
