@@ -74,7 +74,7 @@ std::string validSession() {
         }
         say(channel, get("q"));
         say(channel, ack(1));
-        say(channel, nack(2, false, true));
+        say(channel, nack(0, true, true));
         say(channel, amqp::BasicCancel{"t", false});
         say(channel, queuePurge("q"));
         say(channel, channelClose());
