@@ -22,8 +22,12 @@ void Admission::update(const Situation& now) {
     slow_ = now.unsyncedBytes > (slow_ ? bound / 2 : bound);
     const bool tight = now.freeSpace < bounds_.diskFreeLimit +
                                            bounds_.reserveSegments * bounds_.segmentBytes + kTight;
-    const bool inReserve = now.spares < static_cast<std::int64_t>(bounds_.reserveSegments);
-    diskShort_ = now.blocked || now.freeSpace < bounds_.diskFreeLimit || (tight && inReserve);
+    const auto reserve = static_cast<std::int64_t>(bounds_.reserveSegments);
+    const std::uint64_t turn =
+        std::min<std::uint64_t>(limits::kTurnBytes, bounds_.segmentBytes / 2);
+    const bool inReserve = now.spares < reserve || (now.spares == reserve && now.room < turn);
+    atReserve_ = tight && inReserve;
+    diskShort_ = now.blocked || now.freeSpace < bounds_.diskFreeLimit || atReserve_;
     accepting_ = !now.stopped && !slow_ && !diskShort_;
 }
 
@@ -31,7 +35,8 @@ std::uint64_t Admission::sparesWanted(std::chrono::nanoseconds now, std::uint64_
                                       bool filling) {
     const std::uint64_t recent = begun - begunBefore_;
     begunBefore_ = begun;
-    const std::uint64_t extra = std::min(kExtraMost, recent * kExtraFor + (filling ? 1 : 0));
+    const std::uint64_t extra =
+        std::min(kExtraMost, recent * kExtraFor + (filling || atReserve_ ? 1 : 0));
     if (extra >= extra_ || now - extraSince_ >= kKeepExtra) {
         extra_ = extra;
         extraSince_ = now;

@@ -21,6 +21,7 @@ class Admission {
     struct Situation {
         std::uint64_t unsyncedBytes = 0;
         std::int64_t spares = 0; // ready and not yet promised to a record
+        std::uint64_t room = 0;  // what is left of the segment being filled
         std::uint64_t freeSpace = 0;
         bool blocked = false; // a spare could not be prepared
         bool stopped = false;
@@ -42,6 +43,7 @@ class Admission {
     bool accepting_ = true;
     bool slow_ = false;
     bool diskShort_ = false;
+    bool atReserve_ = false; // publishes wait for one more spare, if the disk has room for it
     std::uint64_t begunBefore_ = 0;
     std::uint64_t extra_ = 0;
     std::chrono::nanoseconds extraSince_{0};

@@ -71,7 +71,7 @@ bool LocalLog::hasRoomFor(std::uint64_t bytes) const {
 }
 
 void LocalLog::openRecord(const Entry& entry, std::uint64_t payloadBytes) {
-    recent_.evict(durable() ? horizons_.written : pushedTo_);
+    recent_.evict(durable() ? horizons_.written : writer_.written());
     wallMs_ = std::max<std::int64_t>(wallMs_, clock_.wallNow().count());
     Slab& slab = recent_.slabFor(RecordBuilder::bytesAlone(entry, payloadBytes));
     builder_.open(slab, nextIndex_++, term_, wallMs_);

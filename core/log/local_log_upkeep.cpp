@@ -191,6 +191,7 @@ void LocalLog::considerSpace() {
     now.spares = durable() ? static_cast<std::int64_t>(shelf_.offered()) -
                                  static_cast<std::int64_t>(directory_.begun())
                            : static_cast<std::int64_t>(options_.reserveSegments);
+    now.room = durable() ? directory_.room() : directory_.capacity();
     now.freeSpace = keeper_.freeSpace();
     now.blocked = keeper_.blocked();
     now.stopped = writer_.failed();

@@ -7,7 +7,7 @@
 #include "support/hand_clock.h"
 #include "support/wake_signal.h"
 
-#include <QString>
+#include <QTest>
 
 #include <map>
 #include <string>
@@ -96,14 +96,16 @@ class LogFixture : public CommitLogListener {
             return done();
         });
     }
-    // Ticks on the hand clock until it is so.
+    // Ticks, each `step` of the hand clock later, until it is so.
     bool tickUntil(const std::function<bool()>& done,
                    std::chrono::milliseconds step = std::chrono::milliseconds(200)) {
-        return signal.waitFor([&] {
-            clock.advance(step);
-            log_->tick();
-            return done();
-        });
+        return QTest::qWaitFor(
+            [&] {
+                clock.advance(step);
+                log_->tick();
+                return done();
+            },
+            30'000);
     }
     bool sparesAreReady(std::uint64_t count) {
         return wait([this, count] { return log_->statistics().spareSegments == count; });

@@ -18,8 +18,8 @@ using support::Keep;
 namespace {
 
 struct PowerCut {
-    FaultyDisk disk;
     std::size_t confirmed = 0; // entries reported synced before
+    FaultyDisk disk;
 };
 
 std::string numbered(std::size_t number, std::size_t size) {
@@ -53,7 +53,7 @@ class LogCrashTest : public QObject {
             if (cuts.size() < 60) {
                 const Keep keep{cuts.size() % 3 == 0 ? Keep::What::nothing : Keep::What::sectors,
                                 from.value() * 1000 + cuts.size()};
-                cuts.push_back({files.afterPowerCut(keep), confirmed.load()});
+                cuts.push_back({confirmed.load(), files.afterPowerCut(keep)});
             }
         });
         std::vector<std::string> appended;
