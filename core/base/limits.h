@@ -69,6 +69,8 @@ inline constexpr std::size_t kChunkBytesLeast = 128; // its first allocation; do
 inline constexpr std::uint32_t kChunkMessages = 8192; // of one chunk: its bitmaps are at most 1 KiB each
 inline constexpr std::uint32_t kDeliveryNotedSeconds = 1; // deliveries whose times differ by less share one entry of the ledger
 inline constexpr std::chrono::microseconds kSliceTime{500}; // of engine time for work that is done in slices
+inline constexpr std::chrono::milliseconds kConsumerTimeout = 30min; // RabbitMQ's consumer_timeout
+inline constexpr std::chrono::seconds kConsumerTimeoutLook = 5s;     // how often it is looked at
 inline constexpr std::size_t kReadAheadMessages = 512;         // a queue behind the recent memory fetches at most so many at once,
 inline constexpr std::size_t kQueueReadAheadBytes = 256 * 1024; // aims at so many bytes (adapted from fetch to fetch),
 inline constexpr std::size_t kReadAheadBytes = 32 * 1024 * 1024; // and all queues together keep no more than about this

@@ -61,8 +61,10 @@ std::unique_ptr<Connection> Broker::connect(std::string vhost, std::string user)
     return std::make_unique<Connection>(*engine_, at, std::move(vhost), std::move(user));
 }
 
-std::unique_ptr<Channel> Broker::openChannel(Connection& connection, Client& client) {
+std::unique_ptr<Channel> Broker::openChannel(Connection& connection, Client& client,
+                                             std::uint16_t number) {
     auto state = std::make_unique<ChannelState>(*engine_, connection, client);
+    state->number = number;
     state->place = static_cast<std::uint32_t>(engine_->channels.size());
     engine_->channels.push_back(state.get());
     return std::make_unique<Channel>(std::move(state));
@@ -144,7 +146,9 @@ bool Broker::hasWork() const {
 
 void Broker::tick() {
     if (!engine_->stale) {
+        engine_->settling.expire();
         engine_->checkpointer.tick();
+        engine_->waits.endTurn();
     }
 }
 

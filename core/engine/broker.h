@@ -17,6 +17,7 @@
 #include "log/checkpoint_store.h"
 #include "log/commit_log.h"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -71,7 +72,8 @@ struct QueueNumbers {
 
 struct BrokerOptions {
     std::uint64_t maxMessageSize = limits::kMaxMessageSize;
-    std::uint64_t readAheadBytes = limits::kReadAheadBytes; // of all queues together
+    std::chrono::milliseconds consumerTimeout = limits::kConsumerTimeout; // an unacked delivery's
+    std::uint64_t readAheadBytes = limits::kReadAheadBytes;               // of all queues together
 };
 
 // Catalog changes that are synced: for the catalog store, with the index up to which they reflect
@@ -106,8 +108,9 @@ class Broker final : public log::CommitLogListener {
     std::unique_ptr<Connection> connect(std::string vhost,
                                         std::string user); // destructor: exclusive queues go
     bool vhostExists(std::string_view name) const;
-    std::unique_ptr<Channel> openChannel(Connection& connection,
-                                         Client& client); // destructor: unacked go back
+    // `number` is for texts only. Destructor: unacked go back.
+    std::unique_ptr<Channel> openChannel(Connection& connection, Client& client,
+                                         std::uint16_t number = 0);
 
     // --- topology. `vhost` empty: the connection's.
     Answer<QueueDeclared> declareQueue(Connection& connection, const QueueDeclare& declare);
@@ -153,7 +156,7 @@ class Broker final : public log::CommitLogListener {
 
     // --- numbers
     std::optional<QueueNumbers> numbers(std::string_view vhost, std::string_view queue) const;
-    std::uint64_t memoryBytes() const;
+    std::uint64_t memoryBytes() const; // O(queues + channels): for status, not for every turn
 
     // --- CommitLogListener, of the durable log
     void advanced(const log::Horizons& horizons) override;

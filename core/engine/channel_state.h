@@ -77,6 +77,8 @@ struct ChannelState {
     Queue* getting = nullptr; // a basic.get of it is coming
     std::unique_ptr<Sending> sending;
     std::uint32_t place = 0; // in Engine::channels
+    std::uint16_t number = 0;
+    bool timedOut = false; // a delivery was not acked in time: the channel ends
 
     std::uint64_t outstanding() const { return ledger.outstanding() - getsOutstanding; }
     bool canTake(const Consumer& consumer) const {

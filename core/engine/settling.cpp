@@ -64,4 +64,28 @@ void Settling::credited(ChannelState& channel, Consumer* consumer, bool wasAtLim
     }
 }
 
+void Settling::expire() {
+    const std::chrono::nanoseconds now = engine_.clock.now();
+    if (now - expiredAt_ < limits::kConsumerTimeoutLook) {
+        return;
+    }
+    expiredAt_ = now;
+    const std::chrono::milliseconds timeout = engine_.options.consumerTimeout;
+    for (ChannelState* channel : engine_.channels) {
+        const auto oldest = channel->timedOut || channel->ledger.outstanding() == 0
+                                ? std::nullopt
+                                : channel->ledger.oldest();
+        if (!oldest || now - std::chrono::seconds(oldest->notedSeconds) < timeout) {
+            continue;
+        }
+        channel->timedOut = true;
+        engine_.waits.fail(
+            *channel, {base::ReplyCode::preconditionFailed,
+                       "delivery acknowledgement on channel " + std::to_string(channel->number) +
+                           " timed out. Timeout value used: " + std::to_string(timeout.count()) +
+                           " ms. This timeout value can be configured, see consumers doc guide to "
+                           "learn more"});
+    }
+}
+
 } // namespace millrace::engine

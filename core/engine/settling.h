@@ -8,6 +8,8 @@
 #include "engine/channel_state.h"
 #include "engine/queue.h"
 
+#include <chrono>
+
 namespace millrace::engine {
 
 class Settling final {
@@ -24,8 +26,13 @@ class Settling final {
     // The consumer, or the whole channel, may take more now.
     void credited(ChannelState& channel, Consumer* consumer, bool wasAtLimit);
 
+    // Channels whose oldest delivery waits for its ack too long cannot go on. Looked at every few
+    // seconds.
+    void expire();
+
   private:
     Engine& engine_;
+    std::chrono::nanoseconds expiredAt_{0};
 };
 
 } // namespace millrace::engine

@@ -29,7 +29,7 @@ struct Closing {
 } // namespace
 
 Channel::Channel(Link& link, std::uint16_t number)
-    : link_(link), engine_(link.environment.broker.openChannel(*link.engine, *this)),
+    : link_(link), engine_(link.environment.broker.openChannel(*link.engine, *this, number)),
       number_(number) {}
 
 Channel::~Channel() {
@@ -139,6 +139,11 @@ bool Channel::mustWait(base::LogIndex index) {
 }
 
 void Channel::resumed(std::uint64_t ticket, const base::Refusal* refused) {
+    if (ticket == 0 && refused) {
+        link_.failures.push_back({number_, *refused});
+        link_.attention();
+        return;
+    }
     Waiting& waiting = link_.waiting;
     if (waiting.what != Waiting::For::disk || waiting.ticket != ticket) {
         return;

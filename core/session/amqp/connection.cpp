@@ -172,6 +172,14 @@ void Connection::finishWaiting() {
         std::erase_if(channels_, [](const auto& entry) { return entry.second->isOver(); });
         recent_ = nullptr;
     }
+    for (const Link::Failure& failure : std::exchange(link_.failures, {})) {
+        Channel* const failed = find(failure.channel);
+        if (failed && failed->isOpen() && state_ == State::talking) {
+            link_.cause = kNoMethod;
+            link_.refuse(failure.refusal);
+            answerFault(failed);
+        }
+    }
     if (!link_.waiting.over) {
         return;
     }

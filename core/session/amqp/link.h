@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace millrace::session::amqp {
 
@@ -75,6 +76,13 @@ struct Link {
     Bytes ahead;                // the input behind it
     std::size_t aheadTaken = 0; // of which so much has been taken with it
     std::optional<Fault> fault;
+
+    // Channels that the engine says cannot go on.
+    struct Failure {
+        std::uint16_t channel = 0;
+        base::Refusal refusal;
+    };
+    std::vector<Failure> failures;
 
     Waiting waiting;
     std::uint64_t lastTicket = 0;

@@ -138,6 +138,25 @@ class ChannelSettleTest : public QObject {
         QCOMPARE(p.ready("q"), 2U);
     }
 
+    void deliveryThatIsNotAckedInTimeEndsItsChannel() {
+        EngineFixture f;
+        Peer p(f);
+        deliver(f, p, 2);
+        p.ack(2);
+        f.clock.advance(limits::kConsumerTimeout - std::chrono::seconds(10));
+        f.broker->tick();
+        QVERIFY(p.client.resumes.empty());
+        f.clock.advance(std::chrono::seconds(20));
+        f.broker->tick();
+        f.clock.advance(std::chrono::seconds(20));
+        f.broker->tick();
+        QCOMPARE(p.client.resumes.size(), std::size_t{1});
+        QCOMPARE(p.client.resumes[0].refusal,
+                 std::string("delivery acknowledgement on channel 0 timed out. Timeout value used: "
+                             "1800000 ms. This timeout value can be configured, see consumers doc "
+                             "guide to learn more"));
+    }
+
     void discardedMessageIsGone() {
         EngineFixture f;
         Peer p(f);
