@@ -243,19 +243,18 @@ void GroupCommit::forgetBehind() {
     }
 }
 
-Status GroupCommit::drain() {
+bool GroupCommit::drained(std::chrono::milliseconds within) {
     std::unique_lock lock(mutex_);
-    somebody_ = true;
-    if (state_ != State::busy) {
-        state_ = State::busy;
-        changed_.notify_one();
+    if (!pending_.empty()) {
+        somebody_ = true;
+        if (state_ != State::busy) {
+            state_ = State::busy;
+            changed_.notify_one();
+        }
     }
-    progress_.wait(lock,
-                   [this] { return stopping_ || (pending_.empty() && state_ == State::waiting); });
-    if (failed()) {
-        return error_;
-    }
-    return {};
+    return progress_.wait_for(lock, within, [this] {
+        return stopping_ || (pending_.empty() && state_ == State::waiting);
+    });
 }
 
 void GroupCommit::stop() {

@@ -13,6 +13,7 @@
 #include "log/spare_shelf.h"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -41,8 +42,8 @@ class GroupCommit {
     void start(LogIndex end, const char* threadName);
     // Takes the pieces; their memory stays until written() covers it.
     void submit(std::vector<Piece>& pieces, Waiting waiting);
-    // Waits until everything submitted is synced, or the writer has failed.
-    base::Status drain();
+    // Waits until everything submitted is synced, or the writer has failed. False: not yet.
+    bool drained(std::chrono::milliseconds within);
     // Ends the thread; what is not yet written stays unwritten. takeSegment must not wait any more.
     void stop();
 

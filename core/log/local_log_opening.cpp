@@ -17,6 +17,7 @@ using base::Status;
 namespace {
 
 constexpr std::uint64_t kLeastSegment = 128 * 1024; // any record but the biggest fits
+constexpr std::chrono::milliseconds kDrainLook{50}; // between two looks at a disk that may be full
 constexpr std::uint64_t kMostSegment = 0xFFFF'F000; // offsets are 32 bits wide in a footer
 
 std::function<void()> callable(std::function<void()> wake) {
@@ -138,11 +139,13 @@ void LocalLog::start(CommitLogListener& listener) {
     terms.term = term_;
     terms.nextSequence = recovered_.nextSequence;
     terms.synchronous = durable();
+    terms.busy = [this] { return !writer_.idle(); };
     recovered_ = {};
     keeper_.want(durable() ? options_.reserveSegments : 0);
     keeper_.start(std::move(terms), durable() ? "log-keeper" : "scratch-keeper");
     writer_.start(horizons_.appended, durable() ? "log-writer" : "scratch-writer");
     reader_.start(durable() ? "log-reader" : "scratch-reader");
+    covered(0); // what nobody holds any more since the last start
 }
 
 Status LocalLog::stop() {
@@ -159,16 +162,17 @@ Status LocalLog::stop() {
     return done;
 }
 
-// Waits for the sync of everything appended; a full disk that leaves it without a segment ends the
+// Waits for the sync of everything appended. A full disk that leaves it without a segment ends the
 // waiting.
 Status LocalLog::drainAll() {
-    if (durable() && shelf_.offered() < directory_.begun() && keeper_.blocked()) {
-        shelf_.close();
+    while (!writer_.drained(kDrainLook)) {
+        if (shelf_.offered() < directory_.begun() && keeper_.blocked()) {
+            shelf_.close();
+        }
     }
-    Status done = writer_.drain();
     horizons_.written = std::max(horizons_.written, writer_.written());
     horizons_.synced = horizons_.committed = std::max(horizons_.synced, writer_.synced());
-    return done;
+    return writer_.failed() ? Status(writer_.error()) : Status{};
 }
 
 void LocalLog::stopThreads() {

@@ -31,6 +31,7 @@ void LocalLog::harvest() {
 }
 
 void LocalLog::report() {
+    const bool failed = writer_.failed(); // before the horizons: they are final then
     Horizons now = horizons_;
     if (durable()) {
         now.written = std::max(now.written, writer_.written());
@@ -48,7 +49,7 @@ void LocalLog::report() {
     if (moved && listener_ != nullptr) {
         listener_->advanced(horizons_);
     }
-    if (writer_.failed() && !withdrawalTold_) {
+    if (failed && !withdrawalTold_) {
         withdrawalTold_ = true;
         base::diagnose(base::Severity::error,
                        "the log in " + options_.folder + " has stopped: " + writer_.error().text);

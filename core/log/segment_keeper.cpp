@@ -19,6 +19,7 @@ using base::Status;
 
 constexpr std::size_t kZeroPiece = 1024 * 1024; // between two looks at what else is to be done
 constexpr std::size_t kZeroParts = 16;
+constexpr std::chrono::milliseconds kGiveWay{4};
 alignas(8) constexpr std::array<Byte, kZeroPiece / kZeroParts> kZeros{};
 
 } // namespace
@@ -106,7 +107,17 @@ void SegmentKeeper::run() {
         if (compaction && !compaction->step(files_)) {
             compaction.reset();
             wake_();
+        } else if (compaction) {
+            giveWay();
         }
+    }
+}
+
+// A step of a compaction at most every so often while commits are under way.
+void SegmentKeeper::giveWay() {
+    if (terms_.busy && terms_.busy()) {
+        std::unique_lock lock(mutex_);
+        changed_.wait_for(lock, kGiveWay, [this] { return stopping_ || ordered_; });
     }
 }
 
@@ -147,6 +158,11 @@ void SegmentKeeper::settle(std::vector<Retired>& retired, std::size_t want) {
 void SegmentKeeper::prepareUpTo(std::size_t want) {
     while (shelf_.ready() < want) {
         if (stopping()) {
+            return;
+        }
+        measure();
+        if (freeSpace() < terms_.segmentBytes) { // known beforehand: nothing is written in vain
+            block({base::ErrorCode::full, "the disk of " + terms_.folder + " is full"});
             return;
         }
         if (Status done = prepareNew(); !done) {

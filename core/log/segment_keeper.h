@@ -29,7 +29,8 @@ class SegmentKeeper {
         SegmentClass segmentClass = SegmentClass::log;
         std::uint32_t term = 0;
         std::uint64_t nextSequence = 1;
-        bool synchronous = true; // false: scratch, neither zeroed nor synced
+        bool synchronous = true;    // false: scratch, neither zeroed nor synced
+        std::function<bool()> busy; // commits are under way: compaction gives way
     };
     SegmentKeeper(base::FileSystem& files, SpareShelf& shelf, std::function<void()> wake);
     ~SegmentKeeper();
@@ -64,6 +65,7 @@ class SegmentKeeper {
     };
 
     void run();
+    void giveWay();
     void carryOut(Orders& orders);
     void settle(std::vector<Retired>& retired, std::size_t want);
     void prepareUpTo(std::size_t want);
