@@ -46,6 +46,9 @@ std::size_t AmqpPeer::gather(std::span<base::Bytes> parts) {
 
 void AmqpPeer::sent(std::size_t bytes) {
     session_->outbox().consumed(bytes);
+    if (!flushing_) { // the socket took it by itself: whoever waits for room is told in flush()
+        peers_.touch(*this);
+    }
 }
 
 void AmqpPeer::ended(std::string_view why) {
@@ -71,14 +74,14 @@ void AmqpPeer::flush() {
         connection_.close();
         return;
     }
-    if (!session_->outbox().empty()) {
-        connection_.flush();
-        if (!connection_.isOpen()) {
-            return;
-        }
-        session_->outboxDrained();
-        wantInput();
+    flushing_ = true;
+    connection_.flush();
+    flushing_ = false;
+    if (!connection_.isOpen()) {
+        return;
     }
+    session_->outboxDrained();
+    wantInput();
     if (session_->finished() && session_->outbox().empty()) {
         session_.reset();
         connection_.finish();

@@ -45,6 +45,7 @@ class AmqpPeer final : public net::Conversation {
     std::size_t place_ = 0;                              // among Peers' peers
     bool noted_ = false;                                 // in Peers' list of those to feed
     bool touched_ = false;                               // in Peers' list of those to flush
+    bool flushing_ = false;                              // within flush()
 };
 
 } // namespace millrace::server
