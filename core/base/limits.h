@@ -82,6 +82,8 @@ inline constexpr std::size_t kOutboxChunkBytes = 64 * 1024; // one socket send
 inline constexpr std::size_t kSpareChunks = 64;             // of a loop, 4 MiB: what a busy turn fills again and again
 inline constexpr std::uint32_t kUnlimitedFrame = 16 * 1024 * 1024; // where server and client agree on no frame-max: a frame must fit in memory
 inline constexpr std::size_t kReplyBytes = 4 * 1024 * 1024; // unread output above which no further command is taken from a peer
+inline constexpr std::size_t kAssemblyBytes = 32 * 1024 * 1024; // of bodies being put together, all connections: half of what may lie above the memory limit
+inline constexpr std::size_t kFreeBodyBytes = 16 * 1024; // bodies up to this are not counted there; larger ones go to the log in such pieces when it is used up
 inline constexpr std::chrono::seconds kSilentCloseDelay = 3s; // failed logins and broken frames: slows guessing, lets the close arrive
 
 // --- catalog

@@ -45,6 +45,8 @@ class Channel final {
                     // a tx it comes at commit
     };
     base::Outcome<Routed> publish(const Publish& message);
+    // Whether a queue would take it now; `body` is not looked at.
+    bool isRoutable(const Publish& message);
     base::Status beginBody(std::uint64_t size);
     base::Status bodyPiece(base::Bytes bytes);
     void abandonBody();

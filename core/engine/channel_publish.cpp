@@ -94,6 +94,12 @@ std::optional<Refusal> Channel::route(const Publish& message, MessageProperties&
     return std::nullopt;
 }
 
+bool Channel::isRoutable(const Publish& message) {
+    MessageProperties properties;
+    std::string rewritten;
+    return !route(message, properties, rewritten) && !state_->engine.routed.empty();
+}
+
 base::Outcome<Channel::Routed> Channel::publish(const Publish& message) {
     ChannelState& s = *state_;
     Engine& e = s.engine;

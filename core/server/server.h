@@ -70,6 +70,7 @@ class Server final {
     std::unique_ptr<Alarms> alarms_;
     session::ChunkPool chunks_;
     session::amqp::DirectReplies replies_;
+    session::BodyMemory bodies_;
     std::unique_ptr<session::Environment> environment_;
     std::unique_ptr<Peers> peers_;
     std::vector<std::unique_ptr<net::Listener>> listeners_;

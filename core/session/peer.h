@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "engine/broker.h"
+#include "session/body_memory.h"
 #include "session/outbox.h"
 
 #include <chrono>
@@ -59,6 +60,7 @@ struct Environment {
     const PublishGate& gate;
     ChunkPool& chunks;
     amqp::DirectReplies& replies;
+    BodyMemory& bodies;
 };
 
 } // namespace millrace::session

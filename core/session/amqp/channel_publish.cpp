@@ -49,8 +49,8 @@ void Channel::on(const wire::BasicPublish& method) {
     if (publishWhole(method)) {
         return;
     }
-    content_ =
-        std::make_unique<PublishAssembler>(*engine_, link_.environment.options.maxMessageSize);
+    content_ = std::make_unique<PublishAssembler>(*engine_, link_.environment.bodies,
+                                                  link_.environment.options.maxMessageSize);
     content_->begin(method.exchange, method.routingKey, method.mandatory);
 }
 
@@ -141,17 +141,25 @@ void Channel::finishContent() {
     const std::unique_ptr<PublishAssembler> content = std::move(content_);
     wire::Properties properties;
     MILLRACE_CHECK(properties.parse(content->properties()));
+    engine::Channel::Publish message;
+    message.exchange = content->exchange();
+    message.routingKey = content->routingKey();
+    message.properties = content->properties();
+    message.bodySize = content->size();
+    message.mandatory = content->mandatory();
+    // It was kept for its return; if it has found a queue meanwhile, it takes the way of others.
+    const bool kept = content->mustBeCut() && !isReply(message.exchange, message.routingKey);
+    if (kept && engine_->isRoutable(message)) {
+        if (auto refusal = content->cut()) {
+            link_.refuse(std::move(*refusal));
+            return;
+        }
+    }
     const Bytes body = content->collected();
-    const bool large = content->isLarge();
+    message.body = {&body, body.empty() ? 0U : 1U};
+    message.largeBody = content->isLarge();
     content->handedOver();
-    publish({content->exchange(),
-             content->routingKey(),
-             content->properties(),
-             {&body, body.empty() ? 0U : 1U},
-             content->size(),
-             content->mandatory(),
-             large},
-            properties.replyTo());
+    publish(message, properties.replyTo());
 }
 
 // --- messages
@@ -205,7 +213,7 @@ void Channel::publishReply(const engine::Channel::Publish& message) {
     }
 }
 
-// A large body is in the log already, or nowhere: it comes back without it.
+// A body that went to the log in pieces (no memory was left to keep it) comes back empty.
 void Channel::returnMessage(const engine::Channel::Publish& message) {
     std::string joined;
     engine::Returned unroutable;

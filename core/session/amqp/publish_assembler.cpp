@@ -30,6 +30,7 @@ PublishAssembler::~PublishAssembler() {
     if (keeping_ == Keeping::pieces) {
         engine_.abandonBody();
     }
+    memory_.give(taken_);
 }
 
 void PublishAssembler::begin(std::string_view exchange, std::string_view routingKey,
@@ -62,14 +63,48 @@ std::optional<Refusal> PublishAssembler::header(base::Bytes payload) {
         keeping_ = Keeping::nothing;
         return std::nullopt;
     }
-    // A direct reply goes to no queue, hence not to the log.
-    if (size_ > limits::kWholeBodyBytes && !isReply(exchange_, routingKey_)) {
-        if (const base::Status begun = engine_.beginBody(size_); !begun) {
-            return resourceError(begun.error());
-        }
-        keeping_ = Keeping::pieces;
+    if (auto refusal = choose()) {
+        return refusal;
     }
     body_.reserve(std::min<std::size_t>(size_, kFirstReservation));
+    return std::nullopt;
+}
+
+bool PublishAssembler::goesToNoQueue() const {
+    engine::Channel::Publish message;
+    message.exchange = exchange_;
+    message.routingKey = routingKey_;
+    message.properties = properties();
+    return isReply(exchange_, routingKey_) || (mandatory_ && !engine_.isRoutable(message));
+}
+
+// Whole in memory, or in pieces to the log.
+std::optional<Refusal> PublishAssembler::choose() {
+    if (size_ <= limits::kFreeBodyBytes) {
+        return std::nullopt;
+    }
+    const bool whole = size_ <= limits::kWholeBodyBytes || goesToNoQueue();
+    if (whole && memory_.take(size_)) {
+        taken_ = size_;
+        return std::nullopt;
+    }
+    if (isReply(exchange_, routingKey_)) {
+        return Refusal{ReplyCode::resourceError,
+                       "no memory for a direct reply of " + std::to_string(size_) + " bytes"};
+    }
+    if (memory_.take(limits::kBodyPieceBytes)) {
+        taken_ = limits::kBodyPieceBytes;
+    } else {
+        pieceBytes_ = limits::kFreeBodyBytes;
+    }
+    return beginPieces();
+}
+
+std::optional<Refusal> PublishAssembler::beginPieces() {
+    if (const base::Status begun = engine_.beginBody(size_); !begun) {
+        return resourceError(begun.error());
+    }
+    keeping_ = Keeping::pieces;
     return std::nullopt;
 }
 
@@ -93,26 +128,40 @@ std::optional<Refusal> PublishAssembler::body(base::Bytes part) {
 }
 
 std::optional<Refusal> PublishAssembler::collect(base::Bytes part) {
-    const std::size_t most =
-        keeping_ == Keeping::pieces ? limits::kBodyPieceBytes : static_cast<std::size_t>(size_);
+    if (keeping_ == Keeping::whole) {
+        body_.append(base::textOf(part));
+        return std::nullopt;
+    }
     while (!part.empty()) {
-        const base::Bytes fits = part.first(std::min(part.size(), most - body_.size()));
+        const base::Bytes fits = part.first(std::min(part.size(), pieceBytes_ - body_.size()));
         body_.append(base::textOf(fits));
         part = part.subspan(fits.size());
-        if (keeping_ == Keeping::pieces &&
-            (body_.size() == most || (part.empty() && received_ == size_))) {
-            if (auto refusal = passOn()) {
+        if (body_.size() == pieceBytes_ || (part.empty() && received_ == size_)) {
+            if (auto refusal = passOn(base::bytesOf(body_))) {
                 return refusal;
             }
+            body_.clear();
         }
     }
     return std::nullopt;
 }
 
-std::optional<Refusal> PublishAssembler::passOn() {
-    const base::Status taken = engine_.bodyPiece(base::bytesOf(body_));
-    body_.clear();
-    if (!taken) {
+std::optional<Refusal> PublishAssembler::cut() {
+    if (auto refusal = beginPieces()) {
+        return refusal;
+    }
+    for (base::Bytes rest = base::bytesOf(body_); !rest.empty();) {
+        const base::Bytes piece = rest.first(std::min(rest.size(), limits::kBodyPieceBytes));
+        if (auto refusal = passOn(piece)) {
+            return refusal;
+        }
+        rest = rest.subspan(piece.size());
+    }
+    return std::nullopt;
+}
+
+std::optional<Refusal> PublishAssembler::passOn(base::Bytes piece) {
+    if (const base::Status taken = engine_.bodyPiece(piece); !taken) {
         return resourceError(taken.error());
     }
     return std::nullopt;

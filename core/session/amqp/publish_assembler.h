@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // A message that does not come in one go: method, header and body frames until it is whole.
 //
-// Bounded: it holds at most limits::kWholeBodyBytes of a body (of a direct reply all); a larger one
-// goes on to the engine in pieces as it arrives, one that is refused for its size is counted and
-// dropped (RabbitMQ says so when it is complete, hence so do we).
+// Bounded by BodyMemory, together with all others: a body for which nothing is left, or above
+// limits::kWholeBodyBytes, goes on to the engine in pieces as it arrives; one that is refused for
+// its size is counted and dropped (RabbitMQ says so when it is complete, hence so do we). Kept
+// whole whatever its size, if there is memory: what goes to no queue, hence not to the log - direct
+// replies, and mandatory messages that will come back.
 #pragma once
 
 #include "base/bytes.h"
+#include "base/limits.h"
 #include "base/refusal.h"
+#include "session/body_memory.h"
 
 #include <cstdint>
 #include <optional>
@@ -24,8 +28,8 @@ class PublishAssembler {
   public:
     enum class Expecting { header, body, nothing };
 
-    PublishAssembler(engine::Channel& engine, std::uint64_t maxMessageSize)
-        : engine_(engine), maxMessageSize_(maxMessageSize) {}
+    PublishAssembler(engine::Channel& engine, BodyMemory& memory, std::uint64_t maxMessageSize)
+        : engine_(engine), memory_(memory), maxMessageSize_(maxMessageSize) {}
     ~PublishAssembler();
     PublishAssembler(const PublishAssembler&) = delete;
     PublishAssembler& operator=(const PublishAssembler&) = delete;
@@ -45,6 +49,10 @@ class PublishAssembler {
     bool mandatory() const { return mandatory_; }
     base::Bytes properties() const { return base::bytesOf(properties_); }
     std::uint64_t size() const { return size_; }
+    // The body may only go to the engine in pieces: collected() is too large for one entry.
+    bool mustBeCut() const { return keeping_ == Keeping::whole && size_ > limits::kWholeBodyBytes; }
+    // Turns a whole body into pieces.
+    std::optional<base::Refusal> cut();
     // Empty where isLarge().
     base::Bytes collected() const { return isLarge() ? base::Bytes{} : base::bytesOf(body_); }
     bool isLarge() const { return keeping_ == Keeping::pieces; }
@@ -53,10 +61,16 @@ class PublishAssembler {
 
   private:
     enum class Keeping { whole, pieces, nothing };
+    std::optional<base::Refusal> choose();
+    std::optional<base::Refusal> beginPieces();
+    bool goesToNoQueue() const;
     std::optional<base::Refusal> collect(base::Bytes part);
-    std::optional<base::Refusal> passOn();
+    std::optional<base::Refusal> passOn(base::Bytes piece);
 
     engine::Channel& engine_;
+    BodyMemory& memory_;
+    std::size_t taken_ = 0; // of memory_
+    std::size_t pieceBytes_ = limits::kBodyPieceBytes;
     std::uint64_t maxMessageSize_;
     std::uint64_t size_ = 0;
     std::uint64_t received_ = 0;

@@ -38,7 +38,8 @@ class TestNode {
     session::PublishGate gate;
     session::ChunkPool chunks;
     session::amqp::DirectReplies replies;
-    session::Environment environment{broker, clock, options, gate, chunks, replies};
+    session::BodyMemory bodies;
+    session::Environment environment{broker, clock, options, gate, chunks, replies, bodies};
 };
 
 class ScriptedPeer {

@@ -207,6 +207,22 @@ class TestChannel : public QObject {
         QCOMPARE(peer.settled().value(0), QString("2 60.71 1 1 '' 'q' 0"));
     }
 
+    void aDeliveryNotAckedInTimeClosesItsChannel() {
+        TestNode node;
+        OpenPeer peer(node);
+        peer.declare(1, "q");
+        peer.publish(1, "", "q", "m");
+        peer.send(1, get("q"));
+        peer.settled();
+        node.clock.advance(limits::kConsumerTimeout + std::chrono::seconds(10));
+        node.broker.tick();
+        QCOMPARE(
+            peer.settled(),
+            QStringList{"1 20.40 406 'PRECONDITION_FAILED - delivery acknowledgement on "
+                        "channel 1 timed out. Timeout value used: 1800000 ms. This timeout "
+                        "value can be configured, see consumers doc guide to learn more' 0 0"});
+    }
+
     void aConsumerThatDoesNotReadIsNotFloodedAndLosesNothing() {
         TestNode node;
         OpenPeer peer(node);

@@ -127,6 +127,61 @@ class TestPublish : public QObject {
         }
     }
 
+    void withoutMemoryLeftSmallerBodiesGoInPiecesToo() {
+        TestNode node;
+        OpenPeer peer(node);
+        QVERIFY(node.bodies.take(limits::kAssemblyBytes));
+        peer.setStep(1000);
+        support::Random random(3);
+        for (const std::size_t size :
+             {limits::kFreeBodyBytes, limits::kFreeBodyBytes + 1, std::size_t{500'000}}) {
+            const std::string body = random.bytes(size);
+            peer.publish(1, "", "q", body);
+            peer.settled();
+            QVERIFY2(bodyOf(node, peer, "q") == body, qPrintable(QString::number(size)));
+        }
+        QCOMPARE(node.bodies.used(), limits::kAssemblyBytes);
+    }
+
+    void theMemoryOfABodyComesBack() {
+        TestNode node;
+        {
+            OpenPeer peer(node);
+            peer.setStep(1000);
+            peer.publish(1, "", "q", std::string(900'000, 'x'));
+            peer.publish(1, "", "q", std::string(3'000'000, 'x'));
+            QCOMPARE(node.bodies.used(), std::size_t{0});
+            peer.send(1, amqp::BasicPublish{kTicket, "", "q", false, false});
+            peer.frame(2, 1, contentHeader(700'000));
+            QCOMPARE(node.bodies.used(), std::size_t{700'000});
+        }
+        QCOMPARE(node.bodies.used(), std::size_t{0});
+    }
+
+    void aLargeReturnIsWhole() {
+        TestNode node;
+        OpenPeer peer(node);
+        peer.publish(1, "", "nobody", std::string(2'000'000, 'x'), {}, true);
+        const QStringList frames = peer.settled();
+        QCOMPARE(frames.value(0), QString("1 60.50 312 'NO_ROUTE' '' 'nobody'"));
+        QCOMPARE(frames.value(1), QString("1 header 2000000"));
+        QCOMPARE(frames.filter(" body [").size(), 16);
+    }
+
+    void aLargeMessageThatFindsItsQueueLateIsKept() {
+        TestNode node;
+        OpenPeer peer(node);
+        peer.openChannel(2);
+        peer.send(1, amqp::BasicPublish{kTicket, "", "late", true, false});
+        peer.frame(2, 1, contentHeader(1'500'000));
+        peer.declare(2, "late");
+        for (int i = 0; i < 15; ++i) {
+            peer.frame(3, 1, std::string(100'000, 'x'));
+        }
+        QCOMPARE(peer.settled(), QStringList{});
+        QVERIFY(bodyOf(node, peer, "late") == std::string(1'500'000, 'x'));
+    }
+
     void aLargeBodyMayBeGivenUp() {
         TestNode node;
         OpenPeer peer(node);
