@@ -35,8 +35,9 @@ std::uint64_t Admission::sparesWanted(std::chrono::nanoseconds now, std::uint64_
                                       bool filling) {
     const std::uint64_t recent = begun - begunBefore_;
     begunBefore_ = begun;
-    const std::uint64_t extra =
-        std::min(kExtraMost, recent * kExtraFor + (filling || atReserve_ ? 1 : 0));
+    // One begun says nothing yet of a rate.
+    const std::uint64_t extra = std::min(kExtraMost, (recent > 1 ? recent * kExtraFor : 0) +
+                                                         (filling || atReserve_ ? 1 : 0));
     if (extra >= extra_ || now - extraSince_ >= kKeepExtra) {
         extra_ = extra;
         extraSince_ = now;
