@@ -15,7 +15,6 @@ namespace millrace::base {
 namespace {
 
 constexpr std::uint32_t kPolynomial = 0x82F63B78; // reflected
-constexpr std::size_t kLaneBytes = 512;           // three lanes fit a record's typical message
 
 using Table = std::array<std::uint32_t, 256>;
 
@@ -61,13 +60,17 @@ std::uint32_t crcByTables(const Byte* at, std::size_t size, std::uint32_t crc) {
 
 #if defined(__x86_64__)
 
-// What a sum becomes when kLaneBytes zero bytes follow, by the four bytes of the sum: the operator
-// is linear.
-constexpr std::array<Table, 4> makeLaneShift() {
+// Three lanes of this size: long ones for records and segments, short ones for single messages.
+constexpr std::size_t kLongLane = 1024;
+constexpr std::size_t kShortLane = 128;
+
+// What a sum becomes when Lane zero bytes follow, by the four bytes of the sum: the operator is
+// linear.
+template <std::size_t Lane> constexpr std::array<Table, 4> makeLaneShift() {
     std::array<std::uint32_t, 32> ofBit{};
     for (std::size_t bit = 0; bit < 32; ++bit) {
         std::uint32_t crc = std::uint32_t{1} << bit;
-        for (std::size_t step = 0; step < kLaneBytes; ++step) {
+        for (std::size_t step = 0; step < Lane; ++step) {
             crc = (crc >> 8) ^ kTables[0][crc & 0xFF];
         }
         ofBit[bit] = crc;
@@ -83,26 +86,35 @@ constexpr std::array<Table, 4> makeLaneShift() {
     return shift;
 }
 
-constexpr std::array<Table, 4> kLaneShift = makeLaneShift();
+template <std::size_t Lane> constexpr std::array<Table, 4> kLaneShift = makeLaneShift<Lane>();
 
-std::uint32_t overLane(std::uint64_t crc) {
-    return kLaneShift[0][crc & 0xFF] ^ kLaneShift[1][(crc >> 8) & 0xFF] ^
-           kLaneShift[2][(crc >> 16) & 0xFF] ^ kLaneShift[3][(crc >> 24) & 0xFF];
+template <std::size_t Lane> std::uint32_t overLane(std::uint64_t crc) {
+    constexpr const std::array<Table, 4>& kShift = kLaneShift<Lane>;
+    return kShift[0][crc & 0xFF] ^ kShift[1][(crc >> 8) & 0xFF] ^ kShift[2][(crc >> 16) & 0xFF] ^
+           kShift[3][(crc >> 24) & 0xFF];
+}
+
+// Takes whole triples of lanes off the front.
+template <std::size_t Lane>
+__attribute__((target("sse4.2"))) std::uint64_t overTriples(const Byte*& at, std::size_t& size,
+                                                            std::uint64_t crc) {
+    for (; size >= 3 * Lane; at += 3 * Lane, size -= 3 * Lane) {
+        std::uint64_t second = 0;
+        std::uint64_t third = 0;
+        for (std::size_t step = 0; step < Lane; step += 8) {
+            crc = _mm_crc32_u64(crc, loadLittle<std::uint64_t>(at + step));
+            second = _mm_crc32_u64(second, loadLittle<std::uint64_t>(at + Lane + step));
+            third = _mm_crc32_u64(third, loadLittle<std::uint64_t>(at + 2 * Lane + step));
+        }
+        crc = overLane<Lane>(overLane<Lane>(crc) ^ second) ^ third;
+    }
+    return crc;
 }
 
 __attribute__((target("sse4.2"))) std::uint32_t crcByInstruction(const Byte* at, std::size_t size,
                                                                  std::uint32_t start) {
-    std::uint64_t crc = start;
-    for (; size >= 3 * kLaneBytes; at += 3 * kLaneBytes, size -= 3 * kLaneBytes) {
-        std::uint64_t second = 0;
-        std::uint64_t third = 0;
-        for (std::size_t step = 0; step < kLaneBytes; step += 8) {
-            crc = _mm_crc32_u64(crc, loadLittle<std::uint64_t>(at + step));
-            second = _mm_crc32_u64(second, loadLittle<std::uint64_t>(at + kLaneBytes + step));
-            third = _mm_crc32_u64(third, loadLittle<std::uint64_t>(at + 2 * kLaneBytes + step));
-        }
-        crc = overLane(overLane(crc) ^ second) ^ third;
-    }
+    std::uint64_t crc = overTriples<kLongLane>(at, size, start);
+    crc = overTriples<kShortLane>(at, size, crc);
     for (; size >= 8; at += 8, size -= 8) {
         crc = _mm_crc32_u64(crc, loadLittle<std::uint64_t>(at));
     }

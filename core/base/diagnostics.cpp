@@ -30,6 +30,7 @@ spdlog::level::level_enum levelOf(Severity severity) {
 spdlog::logger& logger() {
     // Never destroyed: threads and destructors of other statics may still have something to say at
     // exit.
+    // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): it has state by nature
     static spdlog::logger* const instance = [] {
         auto sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
         auto* made = new spdlog::logger("millrace", std::move(sink));

@@ -10,31 +10,31 @@ namespace millrace::base {
 namespace {
 
 struct ReplyCodeRow {
-    ReplyCode code;
     const char* name;
+    ReplyCode code;
     bool closesConnection;
 };
 
 constexpr ReplyCodeRow kReplyCodes[] = {
-    {ReplyCode::success, "OK", false},
-    {ReplyCode::contentTooLarge, "CONTENT_TOO_LARGE", false},
-    {ReplyCode::noRoute, "NO_ROUTE", false},
-    {ReplyCode::noConsumers, "NO_CONSUMERS", false},
-    {ReplyCode::connectionForced, "CONNECTION_FORCED", true},
-    {ReplyCode::invalidPath, "INVALID_PATH", true},
-    {ReplyCode::accessRefused, "ACCESS_REFUSED", false},
-    {ReplyCode::notFound, "NOT_FOUND", false},
-    {ReplyCode::resourceLocked, "RESOURCE_LOCKED", false},
-    {ReplyCode::preconditionFailed, "PRECONDITION_FAILED", false},
-    {ReplyCode::frameError, "FRAME_ERROR", true},
-    {ReplyCode::syntaxError, "SYNTAX_ERROR", true},
-    {ReplyCode::commandInvalid, "COMMAND_INVALID", true},
-    {ReplyCode::channelError, "CHANNEL_ERROR", true},
-    {ReplyCode::unexpectedFrame, "UNEXPECTED_FRAME", true},
-    {ReplyCode::resourceError, "RESOURCE_ERROR", true},
-    {ReplyCode::notAllowed, "NOT_ALLOWED", true},
-    {ReplyCode::notImplemented, "NOT_IMPLEMENTED", true},
-    {ReplyCode::internalError, "INTERNAL_ERROR", true},
+    {"OK", ReplyCode::success, false},
+    {"CONTENT_TOO_LARGE", ReplyCode::contentTooLarge, false},
+    {"NO_ROUTE", ReplyCode::noRoute, false},
+    {"NO_CONSUMERS", ReplyCode::noConsumers, false},
+    {"CONNECTION_FORCED", ReplyCode::connectionForced, true},
+    {"INVALID_PATH", ReplyCode::invalidPath, true},
+    {"ACCESS_REFUSED", ReplyCode::accessRefused, false},
+    {"NOT_FOUND", ReplyCode::notFound, false},
+    {"RESOURCE_LOCKED", ReplyCode::resourceLocked, false},
+    {"PRECONDITION_FAILED", ReplyCode::preconditionFailed, false},
+    {"FRAME_ERROR", ReplyCode::frameError, true},
+    {"SYNTAX_ERROR", ReplyCode::syntaxError, true},
+    {"COMMAND_INVALID", ReplyCode::commandInvalid, true},
+    {"CHANNEL_ERROR", ReplyCode::channelError, true},
+    {"UNEXPECTED_FRAME", ReplyCode::unexpectedFrame, true},
+    {"RESOURCE_ERROR", ReplyCode::resourceError, true},
+    {"NOT_ALLOWED", ReplyCode::notAllowed, true},
+    {"NOT_IMPLEMENTED", ReplyCode::notImplemented, true},
+    {"INTERNAL_ERROR", ReplyCode::internalError, true},
 };
 
 // A code that the table does not have (a peer may send any number) is treated as the gravest one.

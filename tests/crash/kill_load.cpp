@@ -82,21 +82,65 @@ void tellUnlessKilled(const Life& life, KillLedger& ledger, const std::string& w
     }
 }
 
-void takeConfirms(Life& life, KillLedger& ledger, std::size_t publisher, AmqpChannel& channel,
-                  const std::vector<std::uint64_t>& numbers) {
-    for (const client::Confirm& confirm : channel.takeConfirms()) {
-        for (std::uint64_t sequence = confirm.from; confirm.accepted && sequence <= confirm.to;
-             ++sequence) {
-            ledger.confirmed(publisher, numbers[sequence - 1]);
-            ++life.calls;
+// What one publisher has sent in this life, by sequence of its channel.
+class Sent {
+  public:
+    using Clock = std::chrono::steady_clock;
+    Sent(Life& life, KillLedger& ledger, std::size_t publisher)
+        : life_(life), ledger_(ledger), publisher_(publisher) {}
+
+    std::uint64_t next() {
+        const std::uint64_t number = ledger_.publishing(publisher_);
+        messages_.push_back({number, Clock::now()});
+        return number;
+    }
+    void take(AmqpChannel& channel) {
+        for (const client::Confirm& confirm : channel.takeConfirms()) {
+            for (std::uint64_t sequence = confirm.from; sequence <= confirm.to; ++sequence) {
+                Message& message = messages_[sequence - 1];
+                if (confirm.accepted) {
+                    ledger_.confirmed(publisher_, message.number);
+                }
+                noteWait(message);
+                message.answered = true;
+            }
         }
     }
-}
+    // The end: what is still waiting has waited long, too.
+    void noteOldest() {
+        for (const Message& message : messages_) {
+            if (!message.answered) {
+                noteWait(message);
+                return;
+            }
+        }
+    }
+
+  private:
+    struct Message {
+        std::uint64_t number;
+        Clock::time_point at;
+        bool answered = false;
+    };
+    void noteWait(const Message& message) {
+        const auto waited =
+            std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - message.at);
+        std::int64_t slowest = life_.slowestConfirmMs;
+        while (waited.count() > slowest &&
+               !life_.slowestConfirmMs.compare_exchange_weak(slowest, waited.count())) {
+        }
+    }
+
+    Life& life_;
+    KillLedger& ledger_;
+    std::size_t publisher_;
+    std::vector<Message> messages_;
+};
 
 class Consumer {
   public:
-    Consumer(Life& life, KillLedger& ledger, std::size_t queue, support::Random& random)
-        : life_(life), ledger_(ledger), queue_(queue), random_(random) {}
+    Consumer(KillLedger& ledger, std::size_t queue, support::Random& random)
+        : ledger_(ledger), queue_(queue), random_(random) {}
 
     base::Status take(Session& session, const client::Delivery& delivery) {
         Label label;
@@ -106,7 +150,6 @@ class Consumer {
                               " bytes is not as published: " + delivery.body.substr(0, 40));
             return session.channel->ack(delivery.deliveryTag);
         }
-        ++life_.calls;
         ledger_.delivered(queue_, label.publisher, label.number, delivery.redelivered);
         unacked_.push_back(label);
         lastTag_ = delivery.deliveryTag;
@@ -132,7 +175,6 @@ class Consumer {
     }
 
   private:
-    Life& life_;
     KillLedger& ledger_;
     std::size_t queue_;
     support::Random& random_;
@@ -226,27 +268,28 @@ void publishLoop(Life& life, KillLedger& ledger, std::size_t publisher, const st
     wire::amqp::PropertyValues values;
     values.deliveryMode = 2;
     const std::string properties = values.encode();
-    std::vector<std::uint64_t> numbers; // by sequence of this channel
+    Sent sent(life, ledger, publisher);
     while (!life.over && status.ok()) {
         for (std::uint64_t n = 1 + random.below(40); n > 0 && status.ok(); --n) {
-            const std::uint64_t number = ledger.publishing(publisher);
+            const std::uint64_t number = sent.next();
             const std::string body = bodyOf(publisher, number, someSize(random));
-            numbers.push_back(number);
-            const auto sent = channel.publish({.exchange = exchange,
+            const auto done = channel.publish({.exchange = exchange,
                                                .routingKey = key,
                                                .properties = base::bytesOf(properties),
                                                .body = base::bytesOf(body)});
-            status = sent.ok() ? channel.awaitConfirms(kWindow) : base::Status(sent.error());
+            status = done.ok() ? channel.awaitConfirms(kWindow) : base::Status(done.error());
         }
         if (status.ok()) {
-            status = session->client->pollFor(std::chrono::milliseconds(random.below(4)));
+            status = session->client->pollFor(
+                std::chrono::milliseconds(random.below(life.paced ? 40 : 4)));
         }
-        takeConfirms(life, ledger, publisher, channel, numbers);
+        sent.take(channel);
     }
     if (status.ok()) {
         status = channel.awaitConfirms();
     }
-    takeConfirms(life, ledger, publisher, channel, numbers);
+    sent.take(channel);
+    sent.noteOldest();
     if (!status.ok()) {
         tellUnlessKilled(life, ledger, who, status.error());
     }
@@ -258,7 +301,7 @@ void consumeLoop(Life& life, KillLedger& ledger, std::size_t queue, const std::s
     if (!session) {
         return tellUnlessKilled(life, ledger, name, session.error());
     }
-    Consumer consumer(life, ledger, queue, random);
+    Consumer consumer(ledger, queue, random);
     if (const base::Status status = consume(life, *session, consumer, name, drain); !status.ok()) {
         tellUnlessKilled(life, ledger, name, status.error());
     }

@@ -162,16 +162,20 @@ class Rounds {
         }
         Life life;
         life.endpoint = endpoint_;
+        life.paced = random_.chance(60);
         std::vector<std::thread> threads = load(life, true, false);
         const auto late = waitMeasured(std::chrono::milliseconds(30 + random_.below(1800)));
         life.alive = false;
         const auto now = Clock::now();
         broker_.killNow();
-        ledger_.killed(now, arguments_.grace + late);
         life.over = true;
         for (std::thread& thread : threads) {
             thread.join();
         }
+        const auto grace =
+            arguments_.grace + late + std::chrono::milliseconds(life.slowestConfirmMs);
+        longestGrace_ = std::max(longestGrace_, grace);
+        ledger_.killed(now, grace);
         if (round % 10 == 0) {
             report(round);
         }
@@ -193,6 +197,7 @@ class Rounds {
     }
 
     void report(std::uint64_t round) const {
+        std::printf("longest grace %lld ms\n", static_cast<long long>(longestGrace_.count()));
         std::printf("round %llu: %llu published, %llu confirmed, %llu delivered, %llu again after "
                     "a late ack\n",
                     static_cast<unsigned long long>(round),
@@ -208,6 +213,7 @@ class Rounds {
     BrokerProcess broker_;
     KillLedger ledger_;
     client::Endpoint endpoint_;
+    std::chrono::milliseconds longestGrace_{0};
 };
 
 } // namespace

@@ -26,16 +26,14 @@ struct MethodId {
     friend constexpr bool operator==(const MethodId&, const MethodId&) = default;
 };
 
-// A number as the wire has it; converts both ways, so that methods are written and read like plain
-// structs.
+// NOLINTBEGIN(google-explicit-constructor): a field is its value, so that methods read like structs
+
+// A number as the wire has it.
 template <typename T> class Number {
   public:
     using Value = T;
-    constexpr Number(T value = 0)
-        : value_(value) {} // NOLINT(google-explicit-constructor): a field is its value
-    constexpr operator T() const {
-        return value_;
-    } // NOLINT(google-explicit-constructor): a field is its value
+    constexpr Number(T value = 0) : value_(value) {}
+    constexpr operator T() const { return value_; }
     constexpr T value() const { return value_; }
 
   private:
@@ -51,15 +49,10 @@ using Bit = Number<bool>;
 template <typename Length> class Text {
   public:
     constexpr Text() = default;
-    constexpr Text(std::string_view view)
-        : view_(view) {} // NOLINT(google-explicit-constructor): a field is its value
-    constexpr Text(const char* text)
-        : view_(text) {} // NOLINT(google-explicit-constructor): a field is its value
-    Text(const std::string& text)
-        : view_(text) {} // NOLINT(google-explicit-constructor): a field is its value
-    constexpr operator std::string_view() const {
-        return view_;
-    } // NOLINT(google-explicit-constructor): a field is its value
+    constexpr Text(std::string_view view) : view_(view) {}
+    constexpr Text(const char* text) : view_(text) {}
+    Text(const std::string& text) : view_(text) {}
+    constexpr operator std::string_view() const { return view_; }
     constexpr std::string_view view() const { return view_; }
 
   private:
@@ -72,18 +65,17 @@ using LongStr = Text<std::uint32_t>;
 class Table {
   public:
     Table() = default;
-    Table(Bytes raw) : raw_(raw) {} // NOLINT(google-explicit-constructor): a field is its value
-    Table(const std::string& raw)
-        : raw_(base::bytesOf(raw)) {} // NOLINT(google-explicit-constructor): a field is its value
-    operator Bytes() const {
-        return raw_;
-    } // NOLINT(google-explicit-constructor): a field is its value
+    Table(Bytes raw) : raw_(raw) {}
+    Table(const std::string& raw) : raw_(base::bytesOf(raw)) {}
+    operator Bytes() const { return raw_; }
     Bytes raw() const { return raw_; }
     base::FieldTable view() const { return base::FieldTable(raw_); }
 
   private:
     Bytes raw_;
 };
+
+// NOLINTEND(google-explicit-constructor)
 
 inline std::string_view cutToShortStr(std::string_view text) {
     return text.substr(0, kShortStrMax);

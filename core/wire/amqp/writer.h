@@ -140,6 +140,7 @@ void writeBody(Out& out, std::uint16_t channel, Bytes body, std::uint32_t frameM
 // the body as `body` holds; the rest, if bodySize is more, follows by writeBody() before anything
 // else on this channel. Small ones are written in one piece.
 template <ByteSink Out, typename M>
+// NOLINTNEXTLINE(readability-function-size): the parts of a content, and where they go
 void writeContent(Out& out, std::uint16_t channel, const M& method, Bytes properties, Bytes body,
                   std::uint64_t bodySize, std::uint32_t frameMax) {
     const std::size_t payloadSize = methodSize(method);

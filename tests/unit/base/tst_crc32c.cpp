@@ -50,7 +50,7 @@ class Crc32cTest : public QObject {
         support::Random random(seed.value());
         const std::string data = random.bytes(6000);
         const std::uint32_t whole = base::crc32c(bytesOf(data));
-        for (const std::size_t cut : {0, 1, 7, 8, 1535, 1536, 1537, 4000, 6000}) {
+        for (const std::size_t cut : {0, 1, 7, 8, 383, 384, 385, 3071, 3072, 3073, 6000}) {
             const std::uint32_t first = base::crc32c(bytesOf(data).first(cut));
             QCOMPARE(base::crc32c(bytesOf(data).subspan(cut), first), whole);
         }
