@@ -227,6 +227,7 @@ Status GroupCommit::seal(Piece& piece) {
     }
     current_->file->forget(0, current_->fileBytes());
     current_->file.reset();
+    current_->beingWritten.store(false, std::memory_order_release);
     current_ = nullptr;
     return {};
 }

@@ -115,6 +115,7 @@ void LocalLog::retireEmpty() {
         const LogIndex safe = writer_.synced();
         const bool settled = !durable() || (segment->emptySince <= safe && segment->last < safe);
         const bool allowed = segment->sealed && !segment->compacting &&
+                             !segment->beingWritten.load(std::memory_order_acquire) &&
                              segment->emptySince != kUntilSubmit && settled &&
                              segment->last <= safe && segment->last < covered_;
         if (allowed) {

@@ -8,6 +8,7 @@
 #include "base/ids.h"
 #include "log/format.h"
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,8 @@ struct Segment {
     std::string path;
     SegmentHeader header;
     std::unique_ptr<base::File> file; // the writer's, while it is being filled
+    // From its first record until the writer has put the footer; only then may it be retired.
+    std::atomic<bool> beingWritten{false};
 
     // --- the loop's
     base::LogIndex first = 0;

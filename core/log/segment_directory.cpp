@@ -15,6 +15,7 @@ Segment& SegmentDirectory::beginSegment(LogIndex first) {
     auto segment = std::make_shared<Segment>();
     segment->header.fileBytes = segmentBytes_;
     segment->first = first;
+    segment->beingWritten.store(true, std::memory_order_relaxed);
     segments_.push_back(std::move(segment));
     active_ = segments_.back().get();
     ++begun_;
