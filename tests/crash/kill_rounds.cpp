@@ -4,8 +4,8 @@
 //
 //   kill_rounds --program build/release/bin/millrace [--rounds 50] [--seed 1] [--grace 100]
 //   [--keep]
-#include "crash/broker_process.h"
 #include "crash/kill_load.h"
+#include "support/broker_process.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -210,7 +210,7 @@ class Rounds {
 
     Arguments arguments_;
     support::Random random_;
-    BrokerProcess broker_;
+    support::BrokerProcess broker_;
     KillLedger ledger_;
     client::Endpoint endpoint_;
     std::chrono::milliseconds longestGrace_{0};
