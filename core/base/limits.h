@@ -79,6 +79,9 @@ inline constexpr std::size_t kSettleEntryBytes = 32 * 1024; // of one settle ent
 
 // --- session
 inline constexpr std::size_t kOutboxChunkBytes = 64 * 1024; // one socket send
+inline constexpr std::size_t kOutboxesBytes = 64 * 1024 * 1024; // held by all outboxes of a loop, where the server says no other share of its memory;
+inline constexpr std::size_t kOutboxesLeastBytes = 8 * 1024 * 1024; // the server says a quarter of its memory, but never less than this;
+inline constexpr std::size_t kTightOutboxBytes = 16 * 1024; // above, a peer that reads gets this much a turn, one that is behind gets nothing
 inline constexpr std::size_t kSpareChunks = 64;             // of a loop, 4 MiB: what a busy turn fills again and again
 inline constexpr std::uint32_t kUnlimitedFrame = 16 * 1024 * 1024; // where server and client agree on no frame-max: a frame must fit in memory
 inline constexpr std::size_t kReplyBytes = 4 * 1024 * 1024; // unread output above which no further command is taken from a peer

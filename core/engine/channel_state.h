@@ -6,6 +6,7 @@
 
 #include "engine/client.h"
 #include "engine/confirm_ledger.h"
+#include "engine/connection.h"
 #include "engine/consumer.h"
 #include "engine/delivery_ledger.h"
 #include "engine/entry.h"
@@ -17,7 +18,6 @@
 
 namespace millrace::engine {
 
-class Connection;
 class Queue;
 struct Engine;
 
@@ -67,7 +67,7 @@ struct ChannelState {
     std::unique_ptr<Transaction> transaction;
 
     // --- consuming
-    bool full = false;             // the outbox has no room
+    bool full = false;             // its client wants nothing more for now
     std::uint16_t prefetch = 0;    // for consumers to come
     std::uint16_t sharedLimit = 0; // of all consumers together; 0: none
     std::uint64_t getsOutstanding = 0;
@@ -82,7 +82,7 @@ struct ChannelState {
 
     std::uint64_t outstanding() const { return ledger.outstanding() - getsOutstanding; }
     bool canTake(const Consumer& consumer) const {
-        if (full || sending) {
+        if (full || sending || connection.isFull()) {
             return false;
         }
         if (consumer.noAck) {

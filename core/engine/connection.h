@@ -24,12 +24,18 @@ class Connection final {
     const std::string& user() const { return user_; }
     Vhost* vhost() const { return vhost_; }
 
+    // The outbox that all its channels fill: while it is full nothing is delivered to any of them,
+    // also no answer to a basic.get. Each is told by Channel::writable() when it is over.
+    void setFull(bool full) { full_ = full; }
+    bool isFull() const { return full_; }
+
     void adopt(base::QueueId exclusiveQueue) { exclusiveQueues_.push_back(exclusiveQueue); }
 
   private:
     Engine& engine_;
     Vhost* vhost_; // null: the vhost does not exist
     std::string vhostName_, user_;
+    bool full_ = false;
     std::vector<base::QueueId> exclusiveQueues_; // may name queues that are gone
 };
 

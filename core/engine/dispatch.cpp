@@ -79,7 +79,7 @@ void Dispatch::serve(Queue& queue) {
 Dispatch::Taker Dispatch::takerOf(Queue& queue) {
     Serving& serving = *queue.serving;
     for (const Serving::Get& get : serving.gets) {
-        if (!get.channel->sending) {
+        if (!get.channel->sending && !get.channel->connection.isFull()) {
             return {get.channel, nullptr, get.noAck};
         }
     }

@@ -118,7 +118,8 @@ bool Dispatch::pieceOf(Sending& sending, ChannelState& channel, log::Stored& out
 }
 
 void Dispatch::pump(ChannelState& channel) {
-    while (channel.sending && !channel.full && !channel.sending->failed) {
+    while (channel.sending && !channel.full && !channel.connection.isFull() &&
+           !channel.sending->failed) {
         Sending& sending = *channel.sending;
         log::Stored piece;
         if (!pieceOf(sending, channel, piece)) {

@@ -67,8 +67,10 @@ base::Status Server::build(base::FileSystem& files) {
     }
     storage_ = std::move(*opened);
     alarms_ = std::make_unique<Alarms>(watermark);
-    environment_ = std::make_unique<session::Environment>(session::Environment{
-        storage_->broker(), clock_, options_.session, alarms_->gate(), chunks_, replies_, bodies_});
+    outboxes_ = std::make_unique<session::OutboxMemory>(sharesOf(watermark).outboxes);
+    environment_ = std::make_unique<session::Environment>(
+        session::Environment{storage_->broker(), clock_, options_.session, alarms_->gate(),
+                             *outboxes_, replies_, bodies_});
     peers_ = std::make_unique<Peers>(*loop_, *environment_);
     loop_->onWake([this] { storage_->harvest(); });
     loop_->onTurnEnd([this] { return endTurn(); });

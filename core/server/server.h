@@ -68,7 +68,7 @@ class Server final {
     std::unique_ptr<net::EventLoop> loop_;
     std::unique_ptr<Storage> storage_;
     std::unique_ptr<Alarms> alarms_;
-    session::ChunkPool chunks_;
+    std::unique_ptr<session::OutboxMemory> outboxes_;
     session::amqp::DirectReplies replies_;
     session::BodyMemory bodies_;
     std::unique_ptr<session::Environment> environment_;

@@ -15,13 +15,14 @@ constexpr std::uint64_t kMiB = 1024 * 1024;
 } // namespace
 
 MemoryShares sharesOf(std::uint64_t memoryBytes) {
-    // The rest is for the index of messages, outboxes and the program itself.
+    // The rest is for the index of messages and the program itself.
     MemoryShares shares;
     shares.durableLog = std::clamp<std::uint64_t>(memoryBytes / 6, 4 * kMiB, 256 * kMiB);
     shares.scratchLog = std::clamp<std::uint64_t>(memoryBytes / 8, 4 * kMiB, 256 * kMiB);
     shares.readAhead = std::clamp<std::uint64_t>(memoryBytes / 16, kMiB, limits::kReadAheadBytes);
     shares.unsynced =
         std::clamp<std::uint64_t>(memoryBytes / 10, 2 * kMiB, limits::kUnreleasedBytes);
+    shares.outboxes = std::max<std::uint64_t>(memoryBytes / 4, limits::kOutboxesLeastBytes);
     return shares;
 }
 

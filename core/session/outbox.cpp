@@ -10,21 +10,6 @@
 
 namespace millrace::session {
 
-ChunkPool::Chunk ChunkPool::take() {
-    if (spare_.empty()) {
-        return Chunk(new Byte[limits::kOutboxChunkBytes]);
-    }
-    Chunk chunk = std::move(spare_.back());
-    spare_.pop_back();
-    return chunk;
-}
-
-void ChunkPool::give(Chunk chunk) {
-    if (spare_.size() < limits::kSpareChunks) {
-        spare_.push_back(std::move(chunk));
-    }
-}
-
 void Outbox::newChunk() {
     if (firstChunk_ < chunks_.size()) {
         const Byte* begin = chunks_.back().get();
@@ -34,11 +19,11 @@ void Outbox::newChunk() {
         if (last != end && last->data >= begin && last->data < begin + limits::kOutboxChunkBytes) {
             last->endsChunk = true;
         } else { // all of it has been sent
-            pool_.give(std::move(chunks_.back()));
+            memory_.give(std::move(chunks_.back()));
             chunks_.pop_back();
         }
     }
-    chunks_.push_back(pool_.take());
+    chunks_.push_back(memory_.take());
     tailUsed_ = 0;
 }
 
@@ -60,7 +45,7 @@ void Outbox::commit(std::size_t size) {
     if (joins) {
         parts_.back().size += size;
     } else {
-        parts_.push_back({at, size, nullptr, false});
+        parts_.push_back({at, size, nullptr, 0, false});
     }
     tailUsed_ += size;
     size_ += size;
@@ -82,7 +67,11 @@ void Outbox::refer(Bytes bytes, std::shared_ptr<const void> owner) {
     if (bytes.empty()) {
         return;
     }
-    parts_.push_back({bytes.data(), bytes.size(), std::move(owner), false});
+    // An owner is a record or what was read around it: counted once for neighbours out of it.
+    const bool same = firstPart_ < parts_.size() && parts_.back().owner == owner;
+    const std::size_t kept = same ? bytes.size() : std::max(bytes.size(), limits::kRecordBytes);
+    memory_.keep(kept);
+    parts_.push_back({bytes.data(), bytes.size(), std::move(owner), kept, false});
     size_ += bytes.size();
     appended_ += bytes.size();
 }
@@ -108,8 +97,9 @@ void Outbox::consumed(std::size_t count) {
         }
         count -= part.size;
         part.owner.reset();
+        memory_.letGo(part.kept);
         if (part.endsChunk) {
-            pool_.give(std::move(chunks_[firstChunk_++]));
+            memory_.give(std::move(chunks_[firstChunk_++]));
         }
         ++firstPart_;
     }
@@ -127,7 +117,10 @@ void Outbox::consumed(std::size_t count) {
 
 void Outbox::clear() {
     for (; firstChunk_ < chunks_.size(); ++firstChunk_) {
-        pool_.give(std::move(chunks_[firstChunk_]));
+        memory_.give(std::move(chunks_[firstChunk_]));
+    }
+    for (; firstPart_ < parts_.size(); ++firstPart_) {
+        memory_.letGo(parts_[firstPart_].kept);
     }
     parts_.clear();
     chunks_.clear();

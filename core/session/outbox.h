@@ -3,10 +3,11 @@
 // handed out for one gathering send.
 //
 // Ordered: bytes leave as they were appended. Bounded by its users (limits::kOutboxBytes,
-// limits::kReplyBytes), not here. An empty outbox holds no chunk. Lives on: the engine's loop.
+// limits::kReplyBytes), not here; counted in OutboxMemory. An empty outbox holds no chunk. Lives
+// on: the engine's loop.
 #pragma once
 
-#include "base/bytes.h"
+#include "session/outbox_memory.h"
 
 #include <cstddef>
 #include <memory>
@@ -17,21 +18,9 @@ namespace millrace::session {
 using base::Byte;
 using base::Bytes;
 
-// Spare chunks of one loop, so that a turn's output costs neither a page fault nor a trip to the
-// allocator. Outlives its outboxes.
-class ChunkPool {
-  public:
-    using Chunk = std::unique_ptr<Byte[]>;
-    Chunk take();
-    void give(Chunk chunk);
-
-  private:
-    std::vector<Chunk> spare_;
-};
-
 class Outbox {
   public:
-    explicit Outbox(ChunkPool& pool) : pool_(pool) {}
+    explicit Outbox(OutboxMemory& memory) : memory_(memory) {}
     ~Outbox() { clear(); }
     Outbox(const Outbox&) = delete;
     Outbox& operator=(const Outbox&) = delete;
@@ -60,16 +49,17 @@ class Outbox {
         const Byte* data = nullptr;
         std::size_t size = 0;
         std::shared_ptr<const void> owner; // null: in a chunk
+        std::size_t kept = 0;              // counted for what the owner keeps
         bool endsChunk = false;            // nothing behind it lies in the same chunk
     };
     static constexpr std::size_t kForgottenParts = 64; // sent ones before the vectors are moved up
     static constexpr std::size_t kKeptParts = 8;       // of an empty outbox
     void newChunk();
 
-    ChunkPool& pool_;
+    OutboxMemory& memory_;
     std::vector<Part> parts_;
     std::size_t firstPart_ = 0;
-    std::vector<ChunkPool::Chunk> chunks_; // those that parts lie in, oldest first
+    std::vector<OutboxMemory::Chunk> chunks_; // those that parts lie in, oldest first
     std::size_t firstChunk_ = 0;
     std::size_t tailUsed_ = 0; // of the newest chunk
     std::size_t size_ = 0;

@@ -58,7 +58,7 @@ struct Environment {
     const base::Clock& clock;
     const SessionOptions& options;
     const PublishGate& gate;
-    ChunkPool& chunks;
+    OutboxMemory& outboxes;
     amqp::DirectReplies& replies;
     BodyMemory& bodies;
 };

@@ -179,17 +179,19 @@ void Channel::releaseHeld() {
 // --- effects
 
 Appetite Channel::appetite() {
-    if (link_.outbox.size() <= limits::kOutboxBytes && !leaving_) {
+    if (leaving_) {
+        return Appetite::full;
+    }
+    if (link_.hasRoomForDelivery()) {
         return Appetite::more;
     }
-    starving_ = true;
     link_.starving = true;
+    link_.engine->setFull(true); // the other channels fill the same outbox
     return Appetite::full;
 }
 
 void Channel::outboxDrained() {
-    if (starving_ && engine_ && !leaving_) {
-        starving_ = false;
+    if (engine_ && !leaving_) {
         engine_->writable();
     }
 }
@@ -198,6 +200,7 @@ Appetite Channel::deliver(const engine::Delivery& delivery) {
     if (leaving_) { // it goes back to its queue with the engine's channel
         return Appetite::full;
     }
+    const Link::Delivering delivering(link_);
     const engine::MessageView& message = delivery.message;
     std::string counted;
     if (delivery.deliveryCount >= 0) {
@@ -220,7 +223,10 @@ Appetite Channel::deliver(const engine::Delivery& delivery) {
 }
 
 Appetite Channel::piece(Bytes bytes, bool last) {
-    writeBody(target(), bytes, nullptr);
+    {
+        const Link::Delivering delivering(link_);
+        writeBody(target(), bytes, nullptr);
+    }
     if (last) {
         contentOpen_ = false;
         releaseHeld();

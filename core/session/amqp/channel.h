@@ -170,7 +170,6 @@ class Channel final : public engine::Client {
     bool closeOkSent_ = false; // ... and the number is free then
     bool contentOpen_ = false; // a message is half sent: pieces are still to come
     bool cancelsHeld_ = false; // until the reply to queue.delete is out
-    bool starving_ = false;    // was told that the outbox is full
 };
 
 } // namespace millrace::session::amqp

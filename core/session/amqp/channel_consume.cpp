@@ -81,9 +81,10 @@ void Channel::stopReplies() {
 
 bool Channel::reply(const engine::MessageView& message) {
     // Nothing keeps a reply: who does not read loses it instead of filling our memory.
-    if (leaving_ || contentOpen_ || link_.unread() > limits::kReplyBytes) {
+    if (leaving_ || contentOpen_ || link_.unread() > link_.bound(limits::kReplyBytes)) {
         return false;
     }
+    const Link::Delivering delivering(link_);
     const wire::BasicDeliver method{replies_->tag, ++replies_->lastDelivery, false,
                                     message.exchange, message.routingKey};
     writeMessage(target(), method, message.properties, message);

@@ -26,7 +26,7 @@ Connection::~Connection() {
 
 bool Connection::wantsInput() const {
     const bool waits = link_.waiting.what != Waiting::For::nothing && !link_.waiting.over;
-    return state_ != State::finished && !waits && !held_ && link_.unread() <= limits::kReplyBytes;
+    return state_ != State::finished && !waits && !held_ && link_.hasRoomForReplies();
 }
 
 std::size_t Connection::feed(Bytes input) {
@@ -48,7 +48,7 @@ std::size_t Connection::feed(Bytes input) {
         finishWaiting();
     }
     leftover_ = input.size() - taken;
-    choked_ = link_.unread() > limits::kReplyBytes;
+    choked_ = !link_.hasRoomForReplies();
     return taken;
 }
 

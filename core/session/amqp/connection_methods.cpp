@@ -178,6 +178,7 @@ void Connection::leave() {
     recent_ = nullptr;
     channels_.clear();
     link_.waiting = {};
+    link_.starving = false;
     link_.engine.reset();
     parked_.clear();
     held_ = false;
@@ -209,12 +210,18 @@ void Connection::forceClose(const base::Refusal& why) {
 // --- time
 
 void Connection::outboxDrained() {
+    link_.behind = !link_.outbox.empty();
+    if (!link_.behind) {
+        link_.emptyAt = link_.outbox.appended();
+        link_.delivered = 0;
+    }
     if (choked_ && wantsInput()) {
         choked_ = false;
         link_.attention();
     }
-    if (link_.starving && link_.outbox.size() <= limits::kOutboxBytes / 2) {
+    if (link_.starving && link_.outbox.size() <= link_.bound(limits::kOutboxBytes) / 2) {
         link_.starving = false;
+        link_.engine->setFull(false);
         for (auto& [number, channel] : channels_) {
             channel->outboxDrained();
         }

@@ -13,6 +13,7 @@
 #include "session/peer.h"
 #include "wire/amqp/writer.h"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -44,7 +45,7 @@ struct Waiting {
 struct Link {
     Link(const Environment& around, PeerInfo who, std::function<void()> notice)
         : environment(around), peer(std::move(who)), attention(std::move(notice)),
-          outbox(around.chunks) {}
+          outbox(around.outboxes) {}
 
     const Environment& environment;
     const PeerInfo peer;
@@ -62,9 +63,42 @@ struct Link {
     bool hearsBlocked = false;
     bool hearsRefusedLogin = false;
 
-    std::size_t heldBytes = 0; // of frames behind half sent messages, all channels
-    // What the peer has not read, and so the measure of what it may still ask for.
+    // --- what the peer has not read, and so the measure of what it may still be sent and ask for
+    std::size_t heldBytes = 0;   // of frames behind half sent messages, all channels
+    bool behind = false;         // the socket did not take everything when it was last offered
+    std::uint64_t emptyAt = 0;   // appended() when the outbox was last empty,
+    std::uint64_t delivered = 0; // and how much of what was appended since are deliveries
     std::size_t unread() const { return outbox.size() + heldBytes; }
+    // Counts what is appended while it lives.
+    class Delivering {
+      public:
+        explicit Delivering(Link& link) : link_(link), before_(link.outbox.appended()) {}
+        ~Delivering() { link_.delivered += link_.outbox.appended() - before_; }
+        Delivering(const Delivering&) = delete;
+        Delivering& operator=(const Delivering&) = delete;
+
+      private:
+        Link& link_;
+        std::uint64_t before_;
+    };
+    // At least what is unread of other frames than deliveries.
+    std::size_t unreadReplies() const {
+        const std::uint64_t since = outbox.appended() - emptyAt - delivered;
+        return std::min<std::size_t>(since, outbox.size()) + heldBytes;
+    }
+    // A turn may fill `usual`, unless the outboxes of all peers together hold too much.
+    std::size_t bound(std::size_t usual) const {
+        if (!environment.outboxes.isTight()) {
+            return usual;
+        }
+        return behind ? 0 : limits::kTightOutboxBytes;
+    }
+    bool hasRoomForDelivery() const { return outbox.size() <= bound(limits::kOutboxBytes); }
+    // Not for a peer that is behind: its acks would be kept waiting by what it has not read.
+    bool hasRoomForReplies() const {
+        return unreadReplies() <=
+               (environment.outboxes.isTight() ? limits::kTightOutboxBytes : limits::kReplyBytes);
+    }
 
     bool published = false;
     bool toldBlocked = false;

@@ -164,6 +164,27 @@ class DispatchTest : public QObject {
         QCOMPARE(slow.client.deliveries.size(), std::size_t{3});
     }
 
+    void aFullConnectionStopsAllItsChannelsAndTheirGets() {
+        EngineFixture f;
+        Peer p(f);
+        p.declare("q");
+        RecorderClient second;
+        auto otherChannel = f.broker->openChannel(*p.connection, second);
+        QVERIFY(p.consume("q", "c").ok());
+        p.connection->setFull(true);
+        publishMany(p, 2);
+        auto got = otherChannel->get("q", true);
+        QVERIFY(got.ok() && *got == Channel::Got::coming);
+        f.turn();
+        QVERIFY(p.client.deliveries.empty() && second.deliveries.empty());
+        p.connection->setFull(false);
+        otherChannel->writable();
+        p.channel->writable();
+        f.turn();
+        QCOMPARE(p.client.deliveries.size() + second.deliveries.size(), std::size_t{2});
+        QCOMPARE(second.deliveries.size(), std::size_t{1});
+    }
+
     void getTakesTheFirstReadyMessageAndSaysHowManyAreLeft() {
         EngineFixture f;
         Peer p(f);

@@ -105,6 +105,9 @@ void ScriptedPeer::pump() {
             connection_->outboxDrained();
             moved = true;
         }
+        if (!reading_) {
+            connection_->outboxDrained(); // the socket took nothing
+        }
     }
 }
 

@@ -36,10 +36,10 @@ class TestNode {
     engine::Broker broker;
     session::SessionOptions options;
     session::PublishGate gate;
-    session::ChunkPool chunks;
+    session::OutboxMemory outboxes;
     session::amqp::DirectReplies replies;
     session::BodyMemory bodies;
-    session::Environment environment{broker, clock, options, gate, chunks, replies, bodies};
+    session::Environment environment{broker, clock, options, gate, outboxes, replies, bodies};
 };
 
 class ScriptedPeer {

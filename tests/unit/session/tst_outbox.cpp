@@ -11,8 +11,8 @@
 #include <string>
 
 using namespace millrace;
-using session::ChunkPool;
 using session::Outbox;
+using session::OutboxMemory;
 
 namespace {
 
@@ -39,8 +39,8 @@ class TestOutbox : public QObject {
     Q_OBJECT
   private slots:
     void appendedBytesLeaveInOrder() {
-        ChunkPool pool;
-        Outbox outbox(pool);
+        OutboxMemory memory;
+        Outbox outbox(memory);
         outbox.append(base::bytesOf("one "));
         outbox.append(base::bytesOf("two"));
         std::array<base::Bytes, 4> parts;
@@ -50,8 +50,8 @@ class TestOutbox : public QObject {
     }
 
     void anOwnerLivesUntilItsBytesAreSent() {
-        ChunkPool pool;
-        Outbox outbox(pool);
+        OutboxMemory memory;
+        Outbox outbox(memory);
         auto body = std::make_shared<std::string>("body");
         std::weak_ptr<std::string> watch = body;
         outbox.append(base::bytesOf("<"));
@@ -66,8 +66,8 @@ class TestOutbox : public QObject {
     }
 
     void whatIsLargerThanAChunkGoesThroughSeveral() {
-        ChunkPool pool;
-        Outbox outbox(pool);
+        OutboxMemory memory;
+        Outbox outbox(memory);
         std::string all;
         for (int i = 0; i < 5; ++i) {
             const std::string piece(50'000, static_cast<char>('a' + i));
@@ -79,8 +79,8 @@ class TestOutbox : public QObject {
     }
 
     void reservedRoomCountsOnlyWhenCommitted() {
-        ChunkPool pool;
-        Outbox outbox(pool);
+        OutboxMemory memory;
+        Outbox outbox(memory);
         outbox.reserve(100);
         QCOMPARE(outbox.size(), std::size_t{0});
         std::memcpy(outbox.reserve(limits::kOutboxChunkBytes), "abc", 3);
@@ -93,8 +93,8 @@ class TestOutbox : public QObject {
     void randomUseKeepsEveryByte() {
         support::Seed seed(7);
         support::Random random(seed.value());
-        ChunkPool pool;
-        Outbox outbox(pool);
+        OutboxMemory memory;
+        Outbox outbox(memory);
         std::string expected;
         std::string sent;
         std::vector<base::Bytes> parts(8);
@@ -124,6 +124,29 @@ class TestOutbox : public QObject {
         sent += drain(outbox, 10'000);
         QVERIFY(sent == expected);
         QCOMPARE(outbox.appended(), static_cast<std::uint64_t>(expected.size()));
+        QCOMPARE(memory.held(), std::size_t{0});
+    }
+
+    void whatOutboxesHoldIsCountedUntilItIsSent() {
+        OutboxMemory memory(3 * limits::kOutboxChunkBytes);
+        const auto record = std::make_shared<std::string>(100'000, 'r');
+        const base::Bytes whole = base::bytesOf(*record);
+        Outbox sent(memory);
+        {
+            Outbox dropped(memory);
+            dropped.append(base::bytesOf("a byte holds its chunk"));
+            QCOMPARE(memory.held(), limits::kOutboxChunkBytes);
+            dropped.refer(whole.first(5'000), record); // keeps more than itself
+            dropped.refer(whole.subspan(5'000, 5'000), record);
+            QCOMPARE(memory.held(), limits::kOutboxChunkBytes + limits::kRecordBytes + 5'000);
+            QVERIFY(!memory.isTight());
+            sent.refer(whole, record);
+            QVERIFY(memory.isTight());
+            dropped.consumed(1'000);
+        }
+        QCOMPARE(memory.held(), whole.size());
+        sent.consumed(whole.size());
+        QCOMPARE(memory.held(), std::size_t{0});
     }
 };
 
