@@ -68,8 +68,9 @@ void Outbox::refer(Bytes bytes, std::shared_ptr<const void> owner) {
         return;
     }
     // An owner is a record or what was read around it: counted once for neighbours out of it.
-    const bool same = firstPart_ < parts_.size() && parts_.back().owner == owner;
+    const bool same = owner.get() == lastOwner_;
     const std::size_t kept = same ? bytes.size() : std::max(bytes.size(), limits::kRecordBytes);
+    lastOwner_ = owner.get();
     memory_.keep(kept);
     parts_.push_back({bytes.data(), bytes.size(), std::move(owner), kept, false});
     size_ += bytes.size();
@@ -127,6 +128,7 @@ void Outbox::clear() {
     if (parts_.capacity() > kKeptParts) {
         parts_.shrink_to_fit(); // an idle connection is to cost about 1 KiB
     }
+    lastOwner_ = nullptr;
     firstPart_ = 0;
     firstChunk_ = 0;
     tailUsed_ = 0;

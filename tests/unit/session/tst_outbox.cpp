@@ -137,6 +137,7 @@ class TestOutbox : public QObject {
             dropped.append(base::bytesOf("a byte holds its chunk"));
             QCOMPARE(memory.held(), limits::kOutboxChunkBytes);
             dropped.refer(whole.first(5'000), record); // keeps more than itself
+            dropped.append(base::bytesOf("head of the next"));
             dropped.refer(whole.subspan(5'000, 5'000), record);
             QCOMPARE(memory.held(), limits::kOutboxChunkBytes + limits::kRecordBytes + 5'000);
             QVERIFY(!memory.isTight());
