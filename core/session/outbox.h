@@ -61,7 +61,7 @@ class Outbox {
     std::size_t firstPart_ = 0;
     std::vector<OutboxMemory::Chunk> chunks_; // those that parts lie in, oldest first
     std::size_t firstChunk_ = 0;
-    std::size_t tailUsed_ = 0; // of the newest chunk
+    std::size_t tailUsed_ = 0;        // of the newest chunk
     const void* lastOwner_ = nullptr; // of the newest reference
     std::size_t size_ = 0;
     std::uint64_t appended_ = 0;
