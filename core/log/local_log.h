@@ -90,6 +90,8 @@ class LocalLog final : public CommitLog {
     bool accepting() const { return admission_.accepting(); }
     enum class Trouble { none, slow, diskFull, stopped };
     Trouble trouble() const;
+    // Appended and not yet on disk; of a scratch log: on its way out of memory.
+    std::uint64_t unsyncedBytes() const { return queuedBytes_ - writer_.syncedBytes(); }
     Statistics statistics() const;
     // Writes and syncs what is appended, and joins the threads. Orderly stop.
     base::Status stop();

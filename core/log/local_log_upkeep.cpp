@@ -149,7 +149,7 @@ void LocalLog::dropUnheld() {
 void LocalLog::pushOut() {
     dropUnheld();
     recent_.evict(writer_.written());
-    const std::uint64_t underWay = queuedBytes_ - writer_.syncedBytes();
+    const std::uint64_t underWay = unsyncedBytes();
     std::uint64_t leaving = underWay;
     while (pushedTo_ < horizons_.appended &&
            recent_.memoryBytes() > options_.memoryBytes + leaving) {
@@ -189,7 +189,7 @@ void LocalLog::writeMark() {
 
 void LocalLog::considerSpace() {
     Admission::Situation now;
-    now.unsyncedBytes = queuedBytes_ - writer_.syncedBytes();
+    now.unsyncedBytes = unsyncedBytes();
     now.spares = durable() ? static_cast<std::int64_t>(shelf_.offered()) -
                                  static_cast<std::int64_t>(directory_.begun())
                            : static_cast<std::int64_t>(options_.reserveSegments);
@@ -246,7 +246,7 @@ Statistics LocalLog::statistics() const {
     sums.syncs = writer_.syncs();
     sums.bytesWritten = writer_.syncedBytes();
     sums.memoryBytes = recent_.memoryBytes();
-    sums.unsyncedBytes = queuedBytes_ - writer_.syncedBytes();
+    sums.unsyncedBytes = unsyncedBytes();
     sums.damagedEntries = damagedEntries_;
     return sums;
 }

@@ -160,7 +160,8 @@ log::LocalLog::Trouble Storage::trouble() const {
 }
 
 bool Storage::logIsBehind() const {
-    return !durable_->accepting() || durable_->statistics().unsyncedBytes > unsyncedLimit_;
+    return !durable_->accepting() || durable_->unsyncedBytes() > unsyncedLimit_ ||
+           scratch_->unsyncedBytes() > unsyncedLimit_;
 }
 
 bool Storage::settled() {

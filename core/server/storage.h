@@ -41,7 +41,7 @@ class Storage final {
     // Every limits::kLookInterval.
     void tick();
     log::LocalLog::Trouble trouble() const;
-    // The limit of unsynced bytes that fits this server's memory.
+    // Whether either log has more unwritten bytes than fit this server's memory.
     bool logIsBehind() const;
     const log::LocalLog& durableLog() const { return *durable_; }
 
