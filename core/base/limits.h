@@ -45,6 +45,7 @@ inline constexpr std::chrono::milliseconds kPageSpaceRetry = 200ms; // how often
 
 inline constexpr std::size_t kPagesAhead = 1024 * 1024; // pages encoded and not yet synced: what a round may keep in memory
 inline constexpr std::chrono::seconds kCheckpointInterval = 10s; // with little to write: what a crash then replays
+inline constexpr std::chrono::milliseconds kHurriedCheckpoint = 500ms; // on a short disk, where segments go only below a checkpoint
 
 // --- event loop
 inline constexpr std::size_t kReadBuffer = 64 * 1024;

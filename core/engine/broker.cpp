@@ -156,6 +156,10 @@ void Broker::checkpoint(log::CheckpointStore& store) {
     engine_->checkpointer.attach(store);
 }
 
+void Broker::hurryCheckpoints(bool on) {
+    engine_->checkpointer.hurry(on);
+}
+
 bool Broker::checkpointedForStop() {
     return engine_->stale || engine_->checkpointer.finalRound();
 }

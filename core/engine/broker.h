@@ -146,6 +146,8 @@ class Broker final : public log::CommitLogListener {
     void endTurn();
     bool hasWork() const; // dispatch or jobs are left over: call endTurn() again soon
     void tick();          // a few times a second
+    // While the disk is short: checkpoints come sooner, and with them the space of what was freed.
+    void hurryCheckpoints(bool on);
     // From now on pages are written in slices within endTurn() and tick().
     void checkpoint(log::CheckpointStore& store);
     // Orderly stop, after all channels are gone: writes every page (call endTurn() until true,

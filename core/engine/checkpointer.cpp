@@ -40,9 +40,16 @@ bool Checkpointer::due() const {
     }
     const std::uint64_t entries = journal.entriesAppended() - entriesAtRound_;
     const std::uint64_t bytes = journal.bytesAppended() - bytesAtRound_;
-    const bool late = engine_.clock.now() - timeAtRound_ >= limits::kCheckpointInterval;
+    const std::chrono::nanoseconds interval =
+        hurry_ ? limits::kHurriedCheckpoint : limits::kCheckpointInterval;
+    const bool late = engine_.clock.now() - timeAtRound_ >= interval;
     return entries >= limits::kReplayEntries / 4 || bytes >= limits::kReplayBytes / 4 ||
-           (entries > 0 && late);
+           ((entries > 0 || gainsSpace()) && late);
+}
+
+// The log is kept for the round before the last one, too: another round lets go of it.
+bool Checkpointer::gainsSpace() const {
+    return hurry_ && store_->logNeededFrom() < asked_;
 }
 
 void Checkpointer::begin() {

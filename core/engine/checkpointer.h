@@ -45,6 +45,8 @@ class Checkpointer final {
 
     void run(std::chrono::nanoseconds deadline);
     void tick();
+    // The disk is short: what was freed can go only below a checkpoint, so they come sooner.
+    void hurry(bool on) { hurry_ = on; }
     bool hasWork() const;
     // Drives the last round; true once it is safe.
     bool finalRound();
@@ -60,6 +62,7 @@ class Checkpointer final {
     enum class State { idle, taking, putting };
 
     bool due() const;
+    bool gainsSpace() const;
     void begin();
     void take(std::chrono::nanoseconds deadline);
     bool takeQueue(Queue& queue, std::chrono::nanoseconds deadline);
@@ -84,6 +87,7 @@ class Checkpointer final {
     base::LogIndex covered_ = 0;
     std::uint64_t bytesAtRound_ = 0, entriesAtRound_ = 0;
     std::chrono::nanoseconds timeAtRound_{0};
+    bool hurry_ = false;
     bool final_ = false;
 };
 

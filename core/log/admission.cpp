@@ -28,6 +28,13 @@ void Admission::update(const Situation& now) {
     const bool inReserve = now.spares < reserve || (now.spares == reserve && now.room < turn);
     atReserve_ = tight && inReserve;
     diskShort_ = now.blocked || now.freeSpace < bounds_.diskFreeLimit || atReserve_;
+    most_ = ~std::uint64_t{0};
+    if (now.freeSpace < bounds_.diskFreeLimit) {
+        const std::uint64_t lacking = bounds_.diskFreeLimit - now.freeSpace;
+        const auto tooMany =
+            static_cast<std::int64_t>((lacking + bounds_.segmentBytes - 1) / bounds_.segmentBytes);
+        most_ = static_cast<std::uint64_t>(std::max<std::int64_t>(now.spares - tooMany, 0));
+    }
     accepting_ = !now.stopped && !slow_ && !diskShort_;
 }
 
@@ -42,7 +49,7 @@ std::uint64_t Admission::sparesWanted(std::chrono::nanoseconds now, std::uint64_
         extra_ = extra;
         extraSince_ = now;
     }
-    return bounds_.reserveSegments + extra_;
+    return std::max(bounds_.reserveSegments, std::min(bounds_.reserveSegments + extra_, most_));
 }
 
 } // namespace millrace::log

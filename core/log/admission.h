@@ -35,7 +35,7 @@ class Admission {
 
     // Spares there should be. `begun`: segments begun so far; `filling`: the active one is more
     // than half full and was written to since the last call. What was needed within the last 30 s
-    // stays.
+    // stays, but on a disk below its free limit, which gets back all but the reserve.
     std::uint64_t sparesWanted(std::chrono::nanoseconds now, std::uint64_t begun, bool filling);
 
   private:
@@ -46,6 +46,7 @@ class Admission {
     bool atReserve_ = false; // publishes wait for one more spare, if the disk has room for it
     std::uint64_t begunBefore_ = 0;
     std::uint64_t extra_ = 0;
+    std::uint64_t most_ = ~std::uint64_t{0}; // spares that give the disk its free limit back
     std::chrono::nanoseconds extraSince_{0};
 };
 

@@ -138,6 +138,8 @@ void LocalLog::start(CommitLogListener& listener) {
     terms.segmentClass = durable() ? SegmentClass::log : SegmentClass::scratch;
     terms.term = term_;
     terms.nextSequence = recovered_.nextSequence;
+    terms.reserve = durable() ? options_.reserveSegments : 0;
+    terms.freeLimit = options_.diskFreeLimit;
     terms.synchronous = durable();
     terms.busy = [this] { return !writer_.idle(); };
     recovered_ = {};

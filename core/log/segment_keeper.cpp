@@ -161,6 +161,10 @@ void SegmentKeeper::prepareUpTo(std::size_t want) {
             return;
         }
         measure();
+        if (shelf_.ready() >= terms_.reserve &&
+            freeSpace() < terms_.freeLimit + terms_.segmentBytes) {
+            break;
+        }
         if (freeSpace() < terms_.segmentBytes) { // known beforehand: nothing is written in vain
             block({base::ErrorCode::full, "the disk of " + terms_.folder + " is full"});
             return;

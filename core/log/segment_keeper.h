@@ -29,8 +29,10 @@ class SegmentKeeper {
         SegmentClass segmentClass = SegmentClass::log;
         std::uint32_t term = 0;
         std::uint64_t nextSequence = 1;
-        bool synchronous = true;    // false: scratch, neither zeroed nor synced
-        std::function<bool()> busy; // commits are under way: compaction gives way
+        std::size_t reserve = 0;     // spares that are made even below the limit of
+        std::uint64_t freeLimit = 0; // free space, which others shall find on the disk
+        bool synchronous = true;     // false: scratch, neither zeroed nor synced
+        std::function<bool()> busy;  // commits are under way: compaction gives way
     };
     SegmentKeeper(base::FileSystem& files, SpareShelf& shelf, std::function<void()> wake);
     ~SegmentKeeper();

@@ -141,6 +141,7 @@ void Storage::tick() {
     durable_->tick();
     scratch_->tick();
     harvest();
+    broker_->hurryCheckpoints(durable_->trouble() == log::LocalLog::Trouble::diskFull);
     broker_->tick();
     if (const base::Status failure = checkpoint_->failure(); !failure && !checkpointReported_) {
         checkpointReported_ = true;

@@ -3,6 +3,7 @@
 // log, whenever the power goes.
 #include "unit/engine/engine_fixture.h"
 
+#include "base/limits.h"
 #include "support/seed.h"
 
 #include <QTest>
@@ -52,6 +53,34 @@ class CheckpointerTest : public QObject {
         p.connection.reset();
         f->restart();
         QCOMPARE(drain(*f, "q"), (std::vector<std::string>{"kept", "more"}));
+    }
+
+    void onAShortDiskTheLogsStartIsForgettableAtOnce() {
+        auto f = withPages();
+        Peer p(*f);
+        p.declare("q");
+        f->round();
+        for (int i = 0; i < 50; ++i) {
+            QVERIFY(p.publish("q", std::string(60'000, 'x')).ok());
+        }
+        f->sync();
+        p.purge("q");
+        f->sync();
+        f->clock.advance(limits::kHurriedCheckpoint);
+        f->broker->tick();
+        f->sync();
+        QVERIFY(f->durable.records() > 50); // an ordinary round is not due yet
+        f->broker->hurryCheckpoints(true);
+        for (int i = 0; i < 2; ++i) { // without anything new in the log
+            f->clock.advance(limits::kHurriedCheckpoint);
+            f->broker->tick();
+            f->sync();
+        }
+        QVERIFY(f->durable.records() < 10);
+        const std::size_t rounds = f->pages.rounds;
+        f->clock.advance(limits::kHurriedCheckpoint);
+        f->broker->tick();
+        QCOMPARE(f->pages.rounds, rounds); // nothing more to gain
     }
 
     void aRoundWaitsForTheCatalogStore() {

@@ -79,6 +79,21 @@ class AdmissionTest : public QObject {
         QCOMPARE(admission.sparesWanted(0ns, 0, false), std::uint64_t{3});
     }
 
+    void sparesAreGivenBackToADiskBelowItsFreeLimit() {
+        Admission admission(kBounds);
+        QCOMPARE(admission.sparesWanted(0s, 0, false), std::uint64_t{2});
+        QCOMPARE(admission.sparesWanted(1s, 4, false), std::uint64_t{10});
+        Admission::Situation now = plenty();
+        now.spares = 10;
+        now.freeSpace = kBounds.diskFreeLimit - 40 * kMiB;
+        admission.update(now);
+        QCOMPARE(admission.sparesWanted(3s, 4, false), std::uint64_t{7}); // three give room back
+        now.freeSpace = 0;
+        now.spares = 4;
+        admission.update(now);
+        QCOMPARE(admission.sparesWanted(4s, 4, false), std::uint64_t{2}); // never the reserve
+    }
+
     void sparesFollowTheRateForHalfAMinute() {
         Admission admission(kBounds);
         QCOMPARE(admission.sparesWanted(0s, 0, false), std::uint64_t{2});

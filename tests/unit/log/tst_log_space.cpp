@@ -137,6 +137,31 @@ class LogSpaceTest : public QObject {
         QVERIFY(log.tickUntil([&] { return log.log().accepting(); }));
     }
 
+    void sparesLeaveTheDiskItsFreeLimit() {
+        FaultyFiles files;
+        Options options = smallLog();
+        constexpr std::uint64_t kCapacity = 8 * 1024 * 1024;
+        files.setCapacity(kCapacity);
+        LogFixture log(files, options);
+        QCOMPARE(log.open(), std::string());
+        QVERIFY(log.sparesAreReady(2));
+        std::uint64_t leastFree = kCapacity;
+        int published = 0;
+        for (int i = 0; i < 500; ++i) {
+            if (log.log().accepting()) { // as fast as it can: many spares are wanted
+                ++published;
+                log.append(std::string(50'000, 'p'));
+                QVERIFY(log.sync());
+            }
+            log.clock.advance(std::chrono::milliseconds(20));
+            log.log().tick();
+            leastFree = std::min(leastFree, kCapacity - files.used());
+        }
+        QVERIFY(log.log().trouble() == LocalLog::Trouble::diskFull);
+        QVERIFY2(leastFree >= options.diskFreeLimit, qPrintable(QString::number(leastFree)));
+        QVERIFY2(published > 80, "the rest of the disk is used");
+    }
+
     void unsyncedBytesAreBoundedWithHysteresis() {
         FaultyFiles files;
         Options options = smallLog();
