@@ -139,7 +139,7 @@ void StreamConnection::flush() {
             return;
         }
     }
-    if (finishing_ && conversation_.queuedBytes() == 0) {
+    if (finishing_ && lastWord_ == LastWord::ours && conversation_.queuedBytes() == 0) {
         sayEnd();
     }
     updateInterest();
@@ -183,11 +183,12 @@ void StreamConnection::setReading(bool reading) {
     updateInterest();
 }
 
-void StreamConnection::finish() {
+void StreamConnection::finish(LastWord lastWord) {
     if (!isOpen() || finishing_) {
         return;
     }
     finishing_ = true;
+    lastWord_ = lastWord;
     keepRest({});
     linger_ = loop_.after(limits::kLinger, [this] { end({}); });
     flush();

@@ -35,6 +35,10 @@ class Conversation {
     virtual void ended(std::string_view why) = 0;
 };
 
+// Who ends the stream once the last reply is sent. Clients whose own close was answered take an end
+// that arrives with the answer for a lost connection.
+enum class LastWord { ours, peers };
+
 class StreamConnection final : public Watcher {
   public:
     StreamConnection(EventLoop& loop, ReadBuffer& buffer, Socket socket,
@@ -55,9 +59,9 @@ class StreamConnection final : public Watcher {
     // Input that was left behind by setReading(false) within received() is offered again.
     void offerRest();
     // For when the last reply is queued: no more input; sends, tells the peer that this was the
-    // end, and closes when the peer has closed too, or limits::kLinger later. (A close with unread
-    // input would reset the connection and lose the reply.)
-    void finish();
+    // end if the last word is ours, and closes when the peer has closed, or limits::kLinger later.
+    // (A close with unread input would reset the connection and lose the reply.)
+    void finish(LastWord lastWord);
     // At once; ended() is not called.
     void close();
     std::uint64_t receivedBytes() const { return receivedBytes_; }
@@ -89,6 +93,7 @@ class StreamConnection final : public Watcher {
     bool blockedOutput_ = false; // the socket took less than was offered
     bool finishing_ = false;
     bool saidEnd_ = false;
+    LastWord lastWord_ = LastWord::ours;
     EventLoop::TimerId linger_;
 };
 

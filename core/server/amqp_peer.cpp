@@ -83,8 +83,9 @@ void AmqpPeer::flush() {
     session_->outboxDrained();
     wantInput();
     if (session_->finished() && session_->outbox().empty()) {
+        const auto lastWord = session_->peerLeaves() ? net::LastWord::peers : net::LastWord::ours;
         session_.reset();
-        connection_.finish();
+        connection_.finish(lastWord);
     }
 }
 

@@ -53,6 +53,8 @@ class Connection final {
     void tick();
     bool finished() const { return state_ == State::finished; }
     bool mustDrop() const { return dropped_; }
+    // Finished because the peer asked for it: it closes the socket when it has read close-ok.
+    bool peerLeaves() const { return peerLeaves_; }
 
     // Sends connection.close with the refusal's code (320) and text, class and method 0, and waits
     // for close-ok. A connection that is not open yet ends at once.
@@ -126,6 +128,7 @@ class Connection final {
     bool held_ = false;   // the frame in front waits for the gate
     bool choked_ = false; // too many replies are unread
     bool dropped_ = false;
+    bool peerLeaves_ = false;
 };
 
 } // namespace millrace::session::amqp

@@ -32,6 +32,7 @@ struct Connection::ChannelZero {
     void on(const wire::ConnectionClose&) {
         connection.leave();
         connection.link_.send(0, wire::ConnectionCloseOk{});
+        connection.peerLeaves_ = true;
         connection.finish();
     }
     void on(const wire::ConnectionUpdateSecret& method) {

@@ -5,7 +5,9 @@
 #include "base/limits.h"
 #include "net/stream_connection.h"
 
+#include <cerrno>
 #include <string>
+#include <sys/socket.h>
 #include <unistd.h>
 
 using namespace millrace;
@@ -201,7 +203,7 @@ class TestStreamConnection : public QObject {
         Fixture f;
         f.put("unread input");
         f.notebook.output = "goodbye";
-        f.connection->finish();
+        f.connection->finish(net::LastWord::ours);
         QCOMPARE(f.take(), std::string("goodbye"));
         char byte = 0;
         QCOMPARE(::read(f.peer.descriptor(), &byte, 1), ssize_t{0}); // the end, not a reset
@@ -211,10 +213,23 @@ class TestStreamConnection : public QObject {
         QVERIFY(f.notebook.input.empty());
     }
 
+    void thePeersLastWordIsWaitedFor_data() { addBackends(); }
+    void thePeersLastWordIsWaitedFor() {
+        Fixture f;
+        f.notebook.output = "close-ok";
+        f.connection->finish(net::LastWord::peers);
+        QCOMPARE(f.take(), std::string("close-ok"));
+        char byte = 0;
+        QCOMPARE(::recv(f.peer.descriptor(), &byte, 1, MSG_DONTWAIT), ssize_t{-1}); // no end
+        QCOMPARE(errno, EAGAIN);
+        f.peer.close();
+        QVERIFY(turnUntil(*f.loop, [&] { return f.notebook.hasEnded; }));
+    }
+
     void aPeerThatNeverClosesIsLeftAfterTheLinger_data() { addBackends(); }
     void aPeerThatNeverClosesIsLeftAfterTheLinger() {
         Fixture f;
-        f.connection->finish();
+        f.connection->finish(net::LastWord::ours);
         QVERIFY(turnUntil(*f.loop, [&] { return f.notebook.hasEnded; }));
         QVERIFY(!f.connection->isOpen());
     }

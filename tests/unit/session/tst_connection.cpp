@@ -69,6 +69,7 @@ class TestConnection : public QObject {
         peer.send(0, connectionClose());
         QCOMPARE(peer.received(), QStringList{"0 10.51"});
         QVERIFY(peer.connection().finished());
+        QVERIFY(peer.connection().peerLeaves());
     }
 
     void crossingClosesAreBothAnswered() {
@@ -84,6 +85,7 @@ class TestConnection : public QObject {
         QVERIFY(!peer.connection().finished());
         peer.send(0, amqp::ConnectionCloseOk{});
         QVERIFY(peer.connection().finished());
+        QVERIFY(!peer.connection().peerLeaves());
     }
 
     void crossingClosesOfAChannelAreBothAnswered() {
