@@ -34,7 +34,8 @@ inline constexpr std::chrono::milliseconds kLazySync = 5ms; // how long an entry
 inline constexpr std::chrono::milliseconds kIdleMark = 100ms; // then an idle log records how far it is durable
 inline constexpr std::uint64_t kReplayBytes = 512ull * 1024 * 1024; // checkpoint at the latest after this much log,
 inline constexpr std::uint64_t kReplayEntries = 2'000'000;          // or this many entries: start-up stays under a second
-inline constexpr std::size_t kOpenSegments = 256;
+inline constexpr std::size_t kOpenSegments = 256; // of each log, for reading; fewer where descriptors are few
+inline constexpr std::chrono::milliseconds kDescriptorRetry = 100ms; // a reader without a descriptor tries again this much later
 
 // --- checkpoint
 inline constexpr std::uint64_t kPageSegmentBytes = 4 * 1024 * 1024; // one active and one spare: an idle data directory stays small
@@ -95,6 +96,7 @@ inline constexpr std::chrono::milliseconds kCatalogBusy = 2s; // how long anothe
 
 // --- server
 inline constexpr std::chrono::milliseconds kLookInterval = 100ms; // memory, disk and logs are looked at this often
+inline constexpr std::size_t kFixedDescriptors = 80; // of an idle server (17), its spares and files under way; not for connections
 inline constexpr std::chrono::seconds kCatalogRetry = 1s;    // after a failed write of the catalog
 inline constexpr std::chrono::seconds kGoodbye = 3s;         // at an orderly stop: for clients to answer connection.close
 inline constexpr std::chrono::seconds kFinalCheckpoint = 30s; // at an orderly stop; without it the next start replays the log

@@ -33,6 +33,8 @@ Error failed(const std::string& what, const std::string& path, int number = errn
         break;
     case ENOSPC:
     case EDQUOT:
+    case EMFILE:
+    case ENFILE:
         code = ErrorCode::full;
         break;
     default:

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/limits.h"
 #include "log/admission.h"
 #include "log/commit_log.h"
 #include "log/group_commit.h"
@@ -44,7 +45,8 @@ struct Options {
     std::uint64_t reserveSegments =
         2; // ready segments that publishes must leave for settles, deletes, checkpoints
     std::uint64_t diskFreeLimit = 50'000'000; // below this much free space accepting() is false
-    std::function<void()> wake;               // from any thread: the loop shall call harvest() soon
+    std::size_t openSegments = limits::kOpenSegments; // files that stay open for reading
+    std::function<void()> wake; // from any thread: the loop shall call harvest() soon
 };
 
 struct Statistics {

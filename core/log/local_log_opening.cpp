@@ -42,7 +42,7 @@ LocalLog::LocalLog(base::FileSystem& files, const base::Clock& clock, Options op
                                                      return spare;
                                                  },
                                                  options_.kind == Kind::durable, options_.wake),
-      reader_(files, options_.wake),
+      reader_(files, options_.openSegments, options_.wake),
       reclaim_(directory_, keeper_, options_.folder, options_.kind == Kind::durable) {}
 
 LocalLog::~LocalLog() {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "log/record_reader.h"
 
+#include "base/diagnostics.h"
 #include "base/limits.h"
 #include "log/named_thread.h"
 #include "log/record_scanner.h"
 #include "log/survey.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace millrace::log {
 
@@ -23,8 +25,9 @@ constexpr std::size_t kShareOfWindow =
 
 } // namespace
 
-RecordReader::RecordReader(base::FileSystem& files, std::function<void()> wake)
-    : files_(files), wake_(std::move(wake)) {}
+RecordReader::RecordReader(base::FileSystem& files, std::size_t openSegments,
+                           std::function<void()> wake)
+    : files_(files), openSegments_(openSegments), wake_(std::move(wake)) {}
 
 RecordReader::~RecordReader() {
     stop();
@@ -169,18 +172,42 @@ RecordReader::Open* RecordReader::open(const Segment& segment) {
             return &open_.front();
         }
     }
-    base::Result<std::unique_ptr<base::File>> file =
-        files_.open(segment.path, base::OpenMode::read);
+    while (open_.size() >= openSegments_) {
+        open_.pop_back();
+    }
+    base::Result<std::unique_ptr<base::File>> file = openFile(segment.path);
     if (!file) {
         return nullptr;
-    }
-    while (open_.size() >= limits::kOpenSegments) {
-        open_.pop_back();
     }
     open_.emplace_front();
     open_.front().path = segment.path;
     open_.front().file = std::move(*file);
     return &open_.front();
+}
+
+// What cannot be opened for want of descriptors is not damaged: it is waited for.
+base::Result<std::unique_ptr<base::File>> RecordReader::openFile(const std::string& path) {
+    for (;;) {
+        auto file = files_.open(path, base::OpenMode::read);
+        if (file || file.error().code != base::ErrorCode::full) {
+            shortageReported_ = shortageReported_ && !file.ok();
+            return file;
+        }
+        if (!open_.empty()) {
+            open_.pop_back();
+        } else if (!awaitDescriptor(path)) {
+            return file;
+        }
+    }
+}
+
+bool RecordReader::awaitDescriptor(const std::string& path) {
+    if (!std::exchange(shortageReported_, true)) {
+        base::diagnose(base::Severity::warning,
+                       "reading " + path + " waits for a free descriptor (ulimit -n)");
+    }
+    std::unique_lock lock(mutex_);
+    return !changed_.wait_for(lock, limits::kDescriptorRetry, [this] { return stopping_; });
 }
 
 void RecordReader::loadSpots(Open& opened, const Segment& segment, std::uint64_t dataEnd) {

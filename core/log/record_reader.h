@@ -2,8 +2,9 @@
 // The reader thread: brings entries from disk, so that no loop ever reads a file.
 //
 // A fetch's ids are read in log order, each record once, checked by their checksums; a damaged or
-// vanished entry is reported as such and its neighbours are unharmed. At most limits::kOpenSegments
-// files stay open. Lives on: its own thread; fetch, forget and take on the log's loop.
+// vanished entry is reported as such and its neighbours are unharmed. Waits where no descriptor is
+// to be had. At most `openSegments` files stay open. Lives on: its own thread; fetch, forget and
+// take on the log's loop.
 #pragma once
 
 #include "base/file.h"
@@ -35,7 +36,7 @@ class RecordReader {
         std::vector<Wanted> wanted;
     };
 
-    RecordReader(base::FileSystem& files, std::function<void()> wake);
+    RecordReader(base::FileSystem& files, std::size_t openSegments, std::function<void()> wake);
     ~RecordReader();
 
     void start(const char* threadName);
@@ -73,6 +74,8 @@ class RecordReader {
     void answer(std::span<Wanted*> group, const RecordView& view,
                 const std::shared_ptr<const void>& owner);
     Open* open(const Segment& segment);
+    base::Result<std::unique_ptr<base::File>> openFile(const std::string& path);
+    bool awaitDescriptor(const std::string& path);
     void loadSpots(Open& opened, const Segment& segment, std::uint64_t dataEnd);
     std::uint64_t whereToBegin(Open& opened, const Wanted& wanted);
     std::optional<Found> locate(Open& opened, const Wanted& wanted);
@@ -81,6 +84,7 @@ class RecordReader {
     void noteProgress(Open& opened, const Found& found);
 
     base::FileSystem& files_;
+    const std::size_t openSegments_;
     const std::function<void()> wake_;
     std::thread thread_;
     std::mutex mutex_;
@@ -93,6 +97,7 @@ class RecordReader {
     // --- the reader thread's
     std::list<Open> open_; // most recently used first
     Window window_;
+    bool shortageReported_ = false;
 };
 
 } // namespace millrace::log

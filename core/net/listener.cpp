@@ -21,12 +21,13 @@ bool isShortage(int error) {
 } // namespace
 
 base::Result<std::unique_ptr<Listener>> Listener::open(EventLoop& loop, const Address& address,
-                                                       Accepted accepted) {
+                                                       Accepted accepted, Welcome welcome) {
     auto socket = listenOn(address);
     if (!socket) {
         return socket.error();
     }
-    std::unique_ptr<Listener> listener(new Listener(loop, std::move(*socket), std::move(accepted)));
+    std::unique_ptr<Listener> listener(
+        new Listener(loop, std::move(*socket), std::move(accepted), std::move(welcome)));
     if (auto watched = loop.watch(listener->socket_.descriptor(), Interest::read, *listener);
         !watched) {
         return watched.error();
@@ -34,9 +35,9 @@ base::Result<std::unique_ptr<Listener>> Listener::open(EventLoop& loop, const Ad
     return listener;
 }
 
-Listener::Listener(EventLoop& loop, Socket socket, Accepted accepted)
+Listener::Listener(EventLoop& loop, Socket socket, Accepted accepted, Welcome welcome)
     : loop_(loop), socket_(std::move(socket)), address_(socket_.localAddress()),
-      accepted_(std::move(accepted)) {}
+      accepted_(std::move(accepted)), welcome_(std::move(welcome)) {}
 
 Listener::~Listener() {
     loop_.cancel(restTimer_);
@@ -45,6 +46,10 @@ Listener::~Listener() {
 
 void Listener::ready(const Ready&) {
     for (int i = 0; i < limits::kAcceptsPerTurn; ++i) {
+        if (!welcome_()) {
+            rest(EMFILE);
+            return;
+        }
         Socket peer(
             ::accept4(socket_.descriptor(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (peer) {

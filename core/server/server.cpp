@@ -4,6 +4,7 @@
 
 #include "base/diagnostics.h"
 #include "catalog/access.h"
+#include "server/descriptor_shares.h"
 #include "server/memory_limit.h"
 #include "server/notify.h"
 
@@ -46,7 +47,8 @@ base::Status Server::build(base::FileSystem& files) {
         return lock.error();
     }
     lock_ = std::make_unique<LockFile>(std::move(*lock));
-    net::raiseDescriptorLimit();
+    const DescriptorShares descriptors = descriptorSharesOf(net::raiseDescriptorLimit());
+    mostConnections_ = descriptors.connections;
     auto loop = net::EventLoop::create(options_.backend, clock_);
     if (!loop) {
         return loop.error();
@@ -59,6 +61,7 @@ base::Status Server::build(base::FileSystem& files) {
     storage.directory = options_.dataDirectory;
     storage.memoryBytes = watermark;
     storage.diskFreeLimit = bytesOf(options_.diskFreeLimit, total);
+    storage.openSegments = descriptors.openSegments;
     storage.maxMessageSize = options_.session.maxMessageSize;
     storage.wake = [loopToWake = loop_.get()] { loopToWake->wake(); };
     auto opened = Storage::open(files, clock_, storage);
@@ -107,9 +110,10 @@ base::Status Server::createFirstUser() {
 base::Status Server::openListeners() {
     std::vector<std::string> opened;
     for (const ListenAddress& wanted : options_.listeners) {
-        auto listener = net::Listener::open(*loop_, wanted.address, [this](net::Socket socket) {
-            peers_->accept(std::move(socket));
-        });
+        auto listener = net::Listener::open(
+            *loop_, wanted.address,
+            [this](net::Socket socket) { peers_->accept(std::move(socket)); },
+            [this] { return peers_->size() < mostConnections_; });
         if (!listener && wanted.required) {
             return listener.error();
         }

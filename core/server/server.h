@@ -75,6 +75,7 @@ class Server final {
     std::unique_ptr<Peers> peers_;
     std::vector<std::unique_ptr<net::Listener>> listeners_;
     std::unique_ptr<Signals> signals_;
+    std::size_t mostConnections_ = 0;
     std::uint64_t residentBytes_ = 0;
     std::atomic<bool> stopping_{false};
 };

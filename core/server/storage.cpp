@@ -60,6 +60,7 @@ base::Status Storage::openLogs(base::FileSystem& files, const base::Clock& clock
     durable.folder = options.directory + "/log";
     durable.memoryBytes = shares.durableLog;
     durable.diskFreeLimit = options.diskFreeLimit;
+    durable.openSegments = options.openSegments;
     durable.wake = options.wake;
     log::Options scratch = durable;
     scratch.folder = options.directory + "/scratch";

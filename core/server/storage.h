@@ -24,7 +24,8 @@ struct StorageOptions {
     std::uint64_t memoryBytes = 0; // what the whole server may use: the shares follow from it
     std::uint64_t diskFreeLimit = 0;
     std::uint64_t maxMessageSize = limits::kMaxMessageSize;
-    std::function<void()> wake; // any thread: harvest() soon
+    std::size_t openSegments = limits::kOpenSegments; // of each log
+    std::function<void()> wake;                       // any thread: harvest() soon
 };
 
 class Storage final {

@@ -98,6 +98,26 @@ class RecordReaderTest : public QObject {
                              [](const Stored& entry) { return entry.damaged; }));
     }
 
+    void withoutADescriptorItWaitsAndNothingIsTakenForDamaged() {
+        FaultyFiles files;
+        LogFixture log(files, littleMemory());
+        QCOMPARE(log.open(), std::string());
+        const std::vector<MessageId> ids = fill(log, 1000); // in several segments
+        QCOMPARE(log.textAt(ids.back()), body(999));
+        const base::Error none{base::ErrorCode::full, "planned: too many open files"};
+        files.failNth(support::Call::open, 1, none); // closing another one gives it one
+        QCOMPARE(log.textAt(ids.front()), body(0));
+        files.failNth(support::Call::open, 1, none, support::Times::always);
+        const std::uint64_t opens = files.count(support::Call::open);
+        log.log().fetch(4711, {ids[500]});
+        QVERIFY(QTest::qWaitFor([&] { return files.count(support::Call::open) > opens + 2; }));
+        log.log().harvest();
+        QVERIFY(log.answers.count(4711) == 0);
+        files.heal();
+        QVERIFY(log.wait([&] { return log.answers.count(4711) != 0; }));
+        QCOMPARE(textOf(log.answers[4711][0]), body(500));
+    }
+
     void whatWasNeverThereIsToldAsDamaged() {
         FaultyFiles files;
         LogFixture log(files, littleMemory());

@@ -45,6 +45,26 @@ class TestListener : public QObject {
         QVERIFY(arrived[0].peerAddress().isLoopback());
     }
 
+    void whereNobodyMoreIsWelcomeTheOthersWait_data() { addBackends(); }
+    void whereNobodyMoreIsWelcomeTheOthersWait() {
+        auto loop = makeLoop();
+        std::vector<net::Socket> arrived;
+        std::size_t most = 2;
+        auto listener = net::Listener::open(
+            *loop, *net::Address::parse("127.0.0.1", 0),
+            [&](net::Socket socket) { arrived.push_back(std::move(socket)); },
+            [&] { return arrived.size() < most; });
+        QVERIFY(listener.ok());
+        std::vector<net::Socket> clients;
+        for (int i = 0; i < 5; ++i) {
+            clients.push_back(std::move(*net::connectTo((*listener)->address())));
+        }
+        QVERIFY(turnUntil(*loop, [&] { return (*listener)->resting(); }));
+        QCOMPARE(arrived.size(), most);
+        most = 5;
+        QVERIFY(turnUntil(*loop, [&] { return arrived.size() == most; }));
+    }
+
     void withoutDescriptorsItRestsAndComesBack_data() { addBackends(); }
     void withoutDescriptorsItRestsAndComesBack() {
         auto loop = makeLoop();
