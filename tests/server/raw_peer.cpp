@@ -95,7 +95,7 @@ bool RawPeer::readFrame(std::chrono::milliseconds longest) {
     }
 }
 
-bool RawPeer::awaitEnd(std::chrono::milliseconds longest) {
+bool RawPeer::takeToTheEnd(std::string* kept, std::chrono::milliseconds longest) {
     const auto deadline = Clock::now() + longest;
     char bytes[4096];
     for (;;) {
@@ -103,10 +103,22 @@ bool RawPeer::awaitEnd(std::chrono::milliseconds longest) {
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
             return true;
         }
+        if (got > 0 && kept) {
+            kept->append(bytes, static_cast<std::size_t>(got));
+        }
         if (got < 0 && !wait(POLLIN, deadline)) {
             return false;
         }
     }
+}
+
+bool RawPeer::awaitEnd(std::chrono::milliseconds longest) {
+    return takeToTheEnd(nullptr, longest);
+}
+
+std::string RawPeer::readToTheEnd(std::chrono::milliseconds longest) {
+    std::string all;
+    return takeToTheEnd(&all, longest) ? all : all + " and no end";
 }
 
 bool RawPeer::hasEnded() const {

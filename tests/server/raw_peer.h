@@ -70,6 +70,8 @@ class RawPeer {
     }
     // Throws away what comes until the broker has ended the connection.
     bool awaitEnd(std::chrono::milliseconds longest = kPatience);
+    // All that comes until then.
+    std::string readToTheEnd(std::chrono::milliseconds longest = kPatience);
     // The broker has ended the connection; what it sent before stays to be read.
     bool hasEnded() const;
 
@@ -95,6 +97,7 @@ class RawPeer {
         const auto rest = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
         return std::max(rest, std::chrono::milliseconds{0});
     }
+    bool takeToTheEnd(std::string* kept, std::chrono::milliseconds longest);
     bool wait(short events, Clock::time_point deadline) const;
 
     int descriptor_ = -1;

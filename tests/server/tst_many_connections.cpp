@@ -105,6 +105,7 @@ class ManyConnectionsTest : public QObject {
             Session session = broker.session();
             QVERIFY(session && session->declareQueue("sample", {.durable = true}).ok());
         }
+        QVERIFY(awaitQuiet(broker.pid(), 10s));
         const std::uint64_t idleFiles = openDescriptors(broker.pid());
         const std::uint64_t idle = residentBytes(broker.pid());
         std::uint64_t afterRound[2] = {};
