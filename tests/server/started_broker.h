@@ -20,6 +20,13 @@ struct Session {
     std::unique_ptr<client::AmqpChannel> channel;
     explicit operator bool() const { return channel != nullptr; }
     client::AmqpChannel* operator->() const { return channel.get(); }
+    // In order; the socket goes too.
+    bool close() {
+        const bool closed = client->close().ok();
+        channel.reset();
+        client.reset();
+        return closed;
+    }
 };
 
 inline Session sessionWith(std::uint16_t port, const client::ClientOptions& options = {}) {

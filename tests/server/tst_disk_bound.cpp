@@ -100,7 +100,7 @@ class DiskBoundTest : public QObject {
             QVERIFY(before->declareQueue("other", {.durable = true}).ok());
             QVERIFY(publish(before, "kept", 1'000, "m"));
             QVERIFY(publish(before, "other", 10, "m"));
-            QVERIFY(before.client->close().ok());
+            QVERIFY(before.close());
         }
         QCOMPARE(QString::fromStdString(broker.process.stop()), QString());
 
@@ -112,7 +112,7 @@ class DiskBoundTest : public QObject {
             Session consumer = broker.session();
             QVERIFY(consumer && consume(consumer, "kept", 600));
             QVERIFY(consumer->deleteQueue("other").ok());
-            QVERIFY(consumer.client->close().ok());
+            QVERIFY(consumer.close());
         }
         QCOMPARE(QString::fromStdString(broker.process.stop()), QString());
 
@@ -159,7 +159,7 @@ class DiskBoundTest : public QObject {
         flood.stop();
         QCOMPARE(QString::fromStdString(flood.fault()), QString());
         QCOMPARE(QString::fromStdString(flood.reason()), QString("low on disk"));
-        QVERIFY(consumer.client->close().ok());
+        QVERIFY(consumer.close());
         QCOMPARE(QString::fromStdString(broker.stop()), QString());
         broker.spawn(); // nothing was written in halves
         QCOMPARE(QString::fromStdString(broker.awaitReady()), QString());
