@@ -58,6 +58,116 @@ class IdSource {
     MessageId last_[2];
 };
 
+// The same verbs to the index and to the oracle, compared after each.
+class RandomVerbs {
+  public:
+    RandomVerbs(std::uint64_t seed, unsigned scratchPercent, unsigned samePercent)
+        : random_(seed), source_(random_), scratchPercent_(scratchPercent),
+          samePercent_(samePercent) {}
+
+    void step(unsigned fill) {
+        at_ += random_.below(2);
+        const auto verb = random_.below(100);
+        if (verb < fill) {
+            append();
+        } else if (verb < fill + 25) {
+            takeNext();
+        } else if (verb < fill + 50) {
+            settleSome();
+        } else if (verb < fill + 57) {
+            giveOneBack();
+        } else if (random_.chance(2)) {
+            purge();
+        } else if (random_.chance(5)) {
+            list();
+        }
+        QCOMPARE(index_.total(), oracle_.total());
+        QCOMPARE(index_.ordinals(), oracle_.ordinals());
+    }
+
+    void compareAndSettleAll() {
+        for (const auto& [place, message] : oracle_.messages()) {
+            QVERIFY(index_.contains(message.id));
+            QCOMPARE(index_.isOut(message.id), message.out);
+            QCOMPARE(index_.ordinalOf(message.id), message.ordinal);
+        }
+        for (const MessageId& id : oracle_.ids(false)) {
+            QVERIFY(index_.settle(id, at_));
+        }
+        index_.trim();
+        QVERIFY(index_.total() == 0);
+    }
+
+  private:
+    void append() {
+        const std::uint64_t burst = random_.chance(5) ? random_.below(400) : 1;
+        for (std::uint64_t i = 0; i < burst; ++i) {
+            const MessageId id = source_.next(scratchPercent_, samePercent_);
+            index_.append(id);
+            oracle_.append(id);
+        }
+    }
+    void takeNext() {
+        auto* const expected = oracle_.firstReady();
+        const LogIndex limit = random_.chance(80) ? kNoLimit : at_;
+        const auto ready = index_.nextReady(limit);
+        const bool held = expected && !expected->id.isScratch() && expected->id.record > limit;
+        QCOMPARE(ready.has_value(), expected != nullptr && !held);
+        if (ready) {
+            QVERIFY(ready->id == expected->id);
+            QCOMPARE(ready->redelivered, expected->redelivered);
+            QCOMPARE(ready->ordinal, expected->ordinal);
+            index_.markOut(ready->id);
+            expected->out = true;
+        }
+    }
+    void settleSome() {
+        for (const MessageId& id :
+             oracle_.some(random_, random_.chance(70), 1 + random_.below(4))) {
+            QVERIFY(index_.settle(id, at_));
+            QVERIFY(oracle_.settle(id));
+            QVERIFY(!index_.settle(id, at_));
+        }
+    }
+    void giveOneBack() {
+        for (const MessageId& id : oracle_.some(random_, true, 1)) {
+            const bool flag = random_.chance(80);
+            QVERIFY(index_.giveBack(id, flag));
+            oracle_.find(id)->out = false;
+            oracle_.find(id)->redelivered |= flag;
+        }
+    }
+    void purge() {
+        const auto expected = oracle_.ids(true);
+        const auto most = random_.below(expected.size() + 3);
+        std::size_t done = 0;
+        const auto count = index_.purgeReady(most, at_, [&](const engine::Run& run) {
+            for (std::uint32_t i = 0; i < run.count; ++i) {
+                QVERIFY(done < expected.size() && run.at(i) == expected[done]);
+                oracle_.settle(expected[done++]);
+            }
+        });
+        QCOMPARE(count, std::min<std::uint64_t>(most, expected.size()));
+        QCOMPARE(done, std::size_t{count});
+    }
+    void list() {
+        std::vector<MessageId> ids;
+        index_.readyIds({}, 50, ids);
+        auto expected = oracle_.ids(true);
+        expected.resize(std::min<std::size_t>(50, expected.size()));
+        QVERIFY(ids == expected);
+        QVERIFY(unsettledIds(index_) == oracle_.ids(false));
+    }
+
+    support::Random random_;
+    IdSource source_;
+    MessageIndex index_;
+    IndexOracle oracle_;
+    const unsigned scratchPercent_;
+    const unsigned samePercent_;
+    LogIndex at_ = 1;
+};
+
 } // namespace
 
 class TestMessageIndex : public QObject {
@@ -270,81 +380,14 @@ void TestMessageIndex::randomVerbsAgreeWithAMap() {
     QFETCH(unsigned, samePercent);
     QFETCH(unsigned, fill);
     const support::Seed seed(20261201);
-    support::Random random(seed.value());
-    IdSource source(random);
-    MessageIndex index;
-    IndexOracle oracle;
-    LogIndex at = 1;
+    RandomVerbs verbs(seed.value(), scratchPercent, samePercent);
     for (int step = 0; step < 20'000; ++step) {
-        at += random.below(2);
-        const auto verb = random.below(100);
-        if (verb < fill) {
-            const std::uint64_t burst = random.chance(5) ? random.below(400) : 1;
-            for (std::uint64_t i = 0; i < burst; ++i) {
-                const MessageId id = source.next(scratchPercent, samePercent);
-                index.append(id);
-                oracle.append(id);
-            }
-        } else if (verb < fill + 25) {
-            auto* const expected = oracle.firstReady();
-            const LogIndex limit = random.chance(80) ? kNoLimit : at;
-            const auto ready = index.nextReady(limit);
-            const bool held = expected && !expected->id.isScratch() && expected->id.record > limit;
-            QCOMPARE(ready.has_value(), expected != nullptr && !held);
-            if (ready) {
-                QVERIFY(ready->id == expected->id);
-                QCOMPARE(ready->redelivered, expected->redelivered);
-                QCOMPARE(ready->ordinal, expected->ordinal);
-                index.markOut(ready->id);
-                expected->out = true;
-            }
-        } else if (verb < fill + 50) {
-            for (const MessageId& id :
-                 oracle.some(random, random.chance(70), 1 + random.below(4))) {
-                QVERIFY(index.settle(id, at));
-                QVERIFY(oracle.settle(id));
-                QVERIFY(!index.settle(id, at));
-            }
-        } else if (verb < fill + 57) {
-            for (const MessageId& id : oracle.some(random, true, 1)) {
-                const bool flag = random.chance(80);
-                QVERIFY(index.giveBack(id, flag));
-                oracle.find(id)->out = false;
-                oracle.find(id)->redelivered |= flag;
-            }
-        } else if (random.chance(2)) {
-            const auto expected = oracle.ids(true);
-            const auto most = random.below(expected.size() + 3);
-            std::size_t done = 0;
-            const auto count = index.purgeReady(most, at, [&](const engine::Run& run) {
-                for (std::uint32_t i = 0; i < run.count; ++i) {
-                    QVERIFY(done < expected.size() && run.at(i) == expected[done]);
-                    oracle.settle(expected[done++]);
-                }
-            });
-            QCOMPARE(count, std::min<std::uint64_t>(most, expected.size()));
-            QCOMPARE(done, std::size_t{count});
-        } else if (random.chance(5)) {
-            std::vector<MessageId> ids;
-            index.readyIds({}, 50, ids);
-            auto expected = oracle.ids(true);
-            expected.resize(std::min<std::size_t>(50, expected.size()));
-            QVERIFY(ids == expected);
-            QVERIFY(unsettledIds(index) == oracle.ids(false));
+        verbs.step(fill);
+        if (QTest::currentTestFailed()) {
+            return;
         }
-        QCOMPARE(index.total(), oracle.total());
-        QCOMPARE(index.ordinals(), oracle.ordinals());
     }
-    for (const auto& [place, message] : oracle.messages()) {
-        QVERIFY(index.contains(message.id));
-        QCOMPARE(index.isOut(message.id), message.out);
-        QCOMPARE(index.ordinalOf(message.id), message.ordinal);
-    }
-    for (const MessageId& id : oracle.ids(false)) {
-        QVERIFY(index.settle(id, at));
-    }
-    index.trim();
-    QVERIFY(index.total() == 0);
+    verbs.compareAndSettleAll();
 }
 
 QTEST_APPLESS_MAIN(TestMessageIndex)
