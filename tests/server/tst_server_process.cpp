@@ -23,9 +23,9 @@ constexpr int kCannotCreate = 73; // EX_CANTCREAT
 constexpr int kInterrupted = 130;
 
 // The service manager's end: datagrams to a path or (@) an abstract name.
-class Manager {
+class NotifySocket {
   public:
-    explicit Manager(const std::string& name)
+    explicit NotifySocket(const std::string& name)
         : descriptor_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
@@ -36,9 +36,9 @@ class Manager {
         bound_ = ::bind(descriptor_, reinterpret_cast<const sockaddr*>(&address),
                         static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size())) == 0;
     }
-    ~Manager() { ::close(descriptor_); }
-    Manager(const Manager&) = delete;
-    Manager& operator=(const Manager&) = delete;
+    ~NotifySocket() { ::close(descriptor_); }
+    NotifySocket(const NotifySocket&) = delete;
+    NotifySocket& operator=(const NotifySocket&) = delete;
     bool isBound() const { return bound_; }
     // The next datagram; empty: none came.
     QString next() const {
@@ -219,7 +219,7 @@ class ServerProcessTest : public QObject {
         QTemporaryDir folder;
         const std::string name = abstract ? "@millrace-test-" + std::to_string(::getpid())
                                           : folder.filePath("notify").toStdString();
-        const Manager manager(name);
+        const NotifySocket manager(name);
         QVERIFY(manager.isBound());
         StartedBroker broker({{}, {"NOTIFY_SOCKET=" + name}, 0});
         VERIFY_READY(broker);
