@@ -147,7 +147,6 @@ bool Broker::hasWork() const {
 void Broker::tick() {
     if (!engine_->stale) {
         engine_->settling.expire();
-        engine_->checkpointer.tick();
         engine_->waits.endTurn();
     }
 }
@@ -168,7 +167,7 @@ std::optional<CatalogBatch> Broker::takeCatalogChanges() {
     if (engine_->stale) {
         return std::nullopt;
     }
-    return engine_->topology.takeChanges(engine_->journal.horizons().synced);
+    return engine_->topology.takeChanges(engine_->journal.horizons().committed);
 }
 
 void Broker::catalogStored(LogIndex upTo) {

@@ -5,7 +5,7 @@
 // Order: messages of one publisher to one queue keep their order; a queue is FIFO, returned
 // messages go back to their place. Durable: everything that anyone outside can notice is released
 // only when the log's horizon covers it (design: horizons). A command that changed something
-// durable returns a Reply whose `visibleAt` must be synced before the peer may be told: use
+// durable returns a Reply whose `visibleAt` must be committed before the peer may be told: use
 // await(). Lives on: the engine's loop.
 #pragma once
 
@@ -76,8 +76,8 @@ struct BrokerOptions {
     std::uint64_t readAheadBytes = limits::kReadAheadBytes;               // of all queues together
 };
 
-// Catalog changes that are synced: for the catalog store, with the index up to which they reflect
-// the log.
+// Catalog changes that are committed: for the catalog store, with the index up to which they
+// reflect the log.
 struct CatalogBatch {
     base::LogIndex upTo = 0;
     std::vector<catalog::Change> changes;
@@ -133,8 +133,8 @@ class Broker final : public log::CommitLogListener {
     putVhost(catalog::VhostSpec spec); // with its predeclared exchanges; existing: nothing
 
     // --- horizon
-    // True: `index` is not synced yet, and channel's client.resumed(ticket, nullptr) will be called
-    // once it is. False: it is synced already (or 0); resumed() is not called.
+    // True: `index` is not committed yet, and channel's client.resumed(ticket, nullptr) will be
+    // called once it is. False: it is committed already (or 0); resumed() is not called.
     bool await(Channel& channel, base::LogIndex index, std::uint64_t ticket);
     bool isVisible(base::LogIndex index) const;
     bool stale() const; // the log withdrew what was applied: nothing is released any more, rebuild
@@ -148,7 +148,7 @@ class Broker final : public log::CommitLogListener {
     void tick();          // a few times a second
     // While the disk is short: checkpoints come sooner, and with them the space of what was freed.
     void hurryCheckpoints(bool on);
-    // From now on pages are written in slices within endTurn() and tick().
+    // From now on pages are written in slices within endTurn().
     void checkpoint(log::CheckpointStore& store);
     // Orderly stop, after all channels are gone: writes every page (call endTurn() until true,
     // harvesting in between).

@@ -19,10 +19,12 @@ Refusal unknownTag(std::uint64_t tag) {
 
 base::Outcome<Nothing> Channel::settle(std::uint64_t tag, bool multiple, Settlement how) {
     ChannelState& s = *state_;
-    if (s.transaction) {
+    if (multiple || s.transaction) {
         if (!(tag == 0 && multiple) && !s.ledger.isOutstanding(tag)) {
             return unknownTag(tag);
         }
+    }
+    if (s.transaction) {
         // Tag 0 means all that is out now, not at the commit.
         s.transaction->settles.push_back(
             {tag == 0 ? s.ledger.lastTag() : tag, multiple, how == Settlement::requeue});
@@ -48,7 +50,7 @@ bool Channel::settleNow(std::uint64_t tag, bool multiple, bool requeue) {
         return true;
     }
     e.credited.clear();
-    const bool known = s.ledger.settleUpTo(tag, [&](const Unacked& unacked) {
+    s.ledger.settleUpTo(tag, [&](const Unacked& unacked) {
         e.settling.settle(s, unacked, requeue);
         if (unacked.consumer && (e.credited.empty() || e.credited.back() != unacked.consumer)) {
             e.credited.push_back(unacked.consumer);
@@ -57,7 +59,7 @@ bool Channel::settleNow(std::uint64_t tag, bool multiple, bool requeue) {
     for (Consumer* consumer : e.credited) {
         e.settling.credited(s, consumer, wasAtLimit);
     }
-    return known;
+    return true;
 }
 
 void Channel::recover() {

@@ -133,8 +133,8 @@ void Checkpointer::take(std::chrono::nanoseconds deadline) {
 }
 
 void Checkpointer::put() {
-    const LogIndex synced = engine_.journal.horizons().synced;
-    while (put_ < waiting_.size() && waiting_[put_].reflects <= synced && store_->ready()) {
+    const LogIndex committed = engine_.journal.horizons().committed;
+    while (put_ < waiting_.size() && waiting_[put_].reflects <= committed && store_->ready()) {
         Page& page = waiting_[put_++];
         if (page.drop) {
             store_->drop(page.key);
@@ -180,10 +180,6 @@ void Checkpointer::run(std::chrono::nanoseconds deadline) {
     }
 }
 
-void Checkpointer::tick() {
-    run(engine_.clock.now() + limits::kSliceTime);
-}
-
 // While taking it goes on by itself; what waits for a sync or for the store goes on when those
 // report.
 bool Checkpointer::hasWork() const {
@@ -214,7 +210,6 @@ bool Checkpointer::finalRound() {
         writeExactMarks();
         final_ = true;
     }
-    run(engine_.clock.now() + limits::kSliceTime);
     return state_ == State::idle && !engine_.journal.hasUnsubmitted() &&
            asked_ > engine_.journal.lastClosed() && store_->finished() >= asked_;
 }

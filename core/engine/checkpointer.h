@@ -3,7 +3,7 @@
 // can be forgotten and replay is short.
 //
 // Sound: a round that begins at index X takes every change below X, puts a page only when what it
-// reflects is synced, and finishes with replay start X (or lower, where the catalog store is
+// reflects is committed, and finishes with replay start X (or lower, where the catalog store is
 // behind). Bounded: encodes at most a slice and kPagesAhead bytes before they are put. Lives on:
 // the engine's loop, between turns.
 #pragma once
@@ -43,12 +43,13 @@ class Checkpointer final {
     // A deleted queue may be freed.
     bool isDoneWith(Queue& queue);
 
+    // At the end of a turn only: a page must not know of a change whose record is still open, or it
+    // would be put before that record is committed.
     void run(std::chrono::nanoseconds deadline);
-    void tick();
     // The disk is short: what was freed can go only below a checkpoint, so they come sooner.
     void hurry(bool on) { hurry_ = on; }
     bool hasWork() const;
-    // Drives the last round; true once it is safe.
+    // Asks for the last round, which run() drives; true once it is safe.
     bool finalRound();
     std::size_t memoryBytes() const { return waitingBytes_ + changed_.capacity() * sizeof(Queue*); }
 

@@ -4,7 +4,7 @@
 //
 // A purge of a logged queue is one entry (everything up to an ordinal, but what was out), so a
 // crash in the middle of the work changes nothing. References are let go only once the entry that
-// says so is synced. Lives on: the engine's loop.
+// says so is committed. Lives on: the engine's loop.
 #pragma once
 
 #include "engine/queue.h"

@@ -16,18 +16,19 @@ namespace millrace::engine {
 
 class ConfirmLedger {
   public:
-    // A publish whose verdict may be told when `index` is synced (0: at once). Returns its number.
+    // A publish whose verdict may be told when `index` is committed (0: at once). Returns its
+    // number.
     std::uint64_t note(base::LogIndex index, bool accepted = true);
 
-    // Tells visitor(from, to, accepted) of every publish that `synced` covers, in order, neighbours
-    // with one verdict in one call. The visitor must not call the ledger.
-    template <typename Visitor> void release(base::LogIndex synced, const Visitor& visitor) {
-        while (head_ < entries_.size() && index(entries_[head_]) <= synced) {
+    // Tells visitor(from, to, accepted) of every publish that `committed` covers, in order,
+    // neighbours with one verdict in one call. The visitor must not call the ledger.
+    template <typename Visitor> void release(base::LogIndex committed, const Visitor& visitor) {
+        while (head_ < entries_.size() && index(entries_[head_]) <= committed) {
             const std::uint64_t from = entries_[head_].first;
             const bool verdict = accepted(entries_[head_]);
             do {
                 ++head_;
-            } while (head_ < entries_.size() && index(entries_[head_]) <= synced &&
+            } while (head_ < entries_.size() && index(entries_[head_]) <= committed &&
                      accepted(entries_[head_]) == verdict);
             visitor(from, endOf(head_ - 1), verdict);
         }

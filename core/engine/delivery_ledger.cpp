@@ -133,10 +133,7 @@ std::optional<Unacked> DeliveryLedger::settle(std::uint64_t tag) {
     return unacked;
 }
 
-bool DeliveryLedger::settleUpTo(std::uint64_t tag, const Visitor& visitor) {
-    if (tag != 0 && find(tag) == nullptr) {
-        return false;
-    }
+void DeliveryLedger::settleUpTo(std::uint64_t tag, const Visitor& visitor) {
     const std::uint64_t last = tag != 0 ? tag : lastTag_;
     for (std::size_t at = head_; at < entries_.size() && entries_[at].firstTag <= last; ++at) {
         Entry& entry = entries_[at];
@@ -147,7 +144,6 @@ bool DeliveryLedger::settleUpTo(std::uint64_t tag, const Visitor& visitor) {
         }
     }
     tidy();
-    return true;
 }
 
 void DeliveryLedger::takeAll(const Visitor& visitor) {

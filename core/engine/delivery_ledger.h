@@ -53,9 +53,9 @@ class DeliveryLedger {
 
     // Settles one. None: the tag is unknown (never given, or settled before).
     std::optional<Unacked> settle(std::uint64_t tag);
-    // Settles all up to `tag` (0: all there are), in order of tags, in runs. False, and nothing is
-    // done: `tag` is unknown. The visitor must not call the ledger.
-    bool settleUpTo(std::uint64_t tag, const Visitor& visitor);
+    // Settles all that are out up to `tag` (0: all there are), in order of tags, in runs; `tag`
+    // itself need not be out. The visitor must not call the ledger.
+    void settleUpTo(std::uint64_t tag, const Visitor& visitor);
     // Everything outstanding, in order of tags; then it is empty. Owners stay attached.
     void takeAll(const Visitor& visitor);
     // The queue is deleted: its messages are no more; acks of their tags stay valid and do nothing.

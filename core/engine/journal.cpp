@@ -78,7 +78,7 @@ void Journal::settled(const Queue& queue, const Run& run) {
 }
 
 void Journal::releaseAfter(LogIndex record, const Run& run) {
-    if (run.first.isScratch() || record <= horizons_.synced) {
+    if (run.first.isScratch() || record <= horizons_.committed) {
         releaseNow(run);
         return;
     }
@@ -209,7 +209,7 @@ void Journal::fetch(std::uint64_t token, std::vector<MessageId> ids) {
 void Journal::advanced(const log::Horizons& horizons) {
     horizons_ = horizons;
     std::erase_if(chains_, [&](const Chain& chain) { return chain.to <= horizons.committed; });
-    while (dueHead_ < due_.size() && due_[dueHead_].record <= horizons_.synced) {
+    while (dueHead_ < due_.size() && due_[dueHead_].record <= horizons_.committed) {
         const Due& due = due_[dueHead_++];
         durable_.release({due.first, due.slot}, due.count, 1);
     }

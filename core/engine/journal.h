@@ -3,7 +3,7 @@
 // turn, and lets go of what was settled.
 //
 // Durable: a reference on an entry of the durable log is released only once the entry that settled
-// it is synced, so a segment is never recycled before the reason for it is safe. Settles of one
+// it is committed, so a segment is never recycled before the reason for it is safe. Settles of one
 // turn share entries, which nobody waits for. Bounded: what is gathered follows what was settled
 // within a turn and one sync. Lives on: the engine's loop.
 #pragma once
@@ -39,7 +39,7 @@ class Journal final {
     // As above, but another entry (a purge, a drop of the queue) at `record` says so.
     void releaseAfter(base::LogIndex record, const Run& run);
     // What else goes with the settles gathered so far (pieces of a large message): let go once they
-    // are synced.
+    // are committed.
     void releaseWithSettles(const Run& run) { withSettles_.push_back(run); }
     // Nothing in the durable log needs to say so (scratch, queues that are not logged, pieces that
     // no message names yet).
@@ -87,7 +87,7 @@ class Journal final {
         std::uint32_t count = 0;
     };
     struct Due {
-        base::LogIndex record = 0; // released once this is synced
+        base::LogIndex record = 0; // released once this is committed
         base::LogIndex first = 0;
         std::uint32_t slot = 0;
         std::uint32_t count = 0;

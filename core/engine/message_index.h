@@ -106,8 +106,8 @@ class MessageIndex {
     // What the checkpointer must do (the broker does):
     //  1. Encode only between turns: when every change so far is in a closed record. A page
     //  reflects the last closed index, and is
-    //     put into the store when that index is synced; drops likewise. Actions reach the store in
-    //     the order in which they were taken.
+    //     put into the store when that index is committed; drops likewise. Actions reach the store
+    //     in the order in which they were taken.
     //  2. A round that begins at index X (last closed + 1) takes removed keys, the head and chunks
     //  until
     //     dirtySince() is 0 or at least X (taking chunks may add removed keys: take those last),

@@ -51,10 +51,11 @@ class Queue final {
     Connection* owner = nullptr; // of an exclusive queue
     MessageIndex index;
     base::LogIndex declaredAt = 0; // record of its declaration
-    base::MessageId newest; // its newest persistent message: numbers are true once that is synced
+    base::MessageId
+        newest; // its newest persistent message: numbers are true once that is committed
 
     // The delivered mark (design: deliveries are not logged). index.deliveredMark() is logged; up
-    // to markSafe it is synced.
+    // to markSafe it is committed.
     std::uint64_t markSafe = 0;
     base::LogIndex markRecord = 0;
     std::uint64_t delivered = 0; // highest ordinal that was ever delivered

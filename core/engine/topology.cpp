@@ -237,10 +237,10 @@ void Topology::noteReplayed(Change change, LogIndex record) {
     pending_.push_back({record, std::move(change), false});
 }
 
-std::optional<CatalogBatch> Topology::takeChanges(LogIndex synced) {
+std::optional<CatalogBatch> Topology::takeChanges(LogIndex committed) {
     CatalogBatch batch;
     for (Pending& pending : pending_) {
-        if (pending.record > synced) {
+        if (pending.record > committed) {
             break;
         }
         if (!pending.taken) {
@@ -251,7 +251,7 @@ std::optional<CatalogBatch> Topology::takeChanges(LogIndex synced) {
     if (batch.changes.empty()) {
         return std::nullopt;
     }
-    batch.upTo = synced;
+    batch.upTo = committed;
     return batch;
 }
 

@@ -84,7 +84,7 @@ class Topology final {
 
     // --- catalog store
     void noteReplayed(catalog::Change change, base::LogIndex record);
-    std::optional<CatalogBatch> takeChanges(base::LogIndex synced);
+    std::optional<CatalogBatch> takeChanges(base::LogIndex committed);
     void stored(base::LogIndex upTo);
     // The lowest record with a change that the store does not have safely; 0: none.
     base::LogIndex unstoredSince() const { return pending_.empty() ? 0 : pending_.front().record; }

@@ -83,6 +83,25 @@ class CheckpointerTest : public QObject {
         QCOMPARE(f->pages.rounds, rounds); // nothing more to gain
     }
 
+    void aPageKnowsNothingOfARecordThatIsStillOpen() {
+        auto f = withPages();
+        {
+            Peer p(*f);
+            p.declare("q");
+            QVERIFY(p.publish("q", "a").ok());
+            f->sync();
+            f->store();
+            f->clock.advance(std::chrono::minutes(1));
+            QVERIFY(f->broker->deleteQueue(*p.connection, "/", "q", false, false).ok());
+            f->broker->tick(); // a round is due, in the middle of the turn
+            f->durable.advanceAll();
+            f->durable.harvest();
+            f->broker->tick();
+        }
+        f->restart(); // the delete never reached the log
+        QCOMPARE(drain(*f, "q"), (std::vector<std::string>{"a"}));
+    }
+
     void aRoundWaitsForTheCatalogStore() {
         auto f = withPages();
         Peer p(*f);

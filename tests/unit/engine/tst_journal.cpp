@@ -67,6 +67,22 @@ class JournalTest : public QObject {
         QVERIFY(!l.journal.waitsForSettle(one));
     }
 
+    void aSettleThatAMajorityDoesNotHaveLetsGoOfNothing() {
+        Logs l;
+        Queue& q = l.queue(1);
+        const auto id = l.message(true);
+        l.sync();
+        l.journal.settled(q, lone(id));
+        l.journal.flush();
+        l.journal.submit();
+        l.durable.writeTo(l.durable.appended());
+        l.durable.syncTo(l.durable.appended()); // it may still be withdrawn
+        l.journal.advanced(l.durable.horizons());
+        QCOMPARE(l.durable.heldEntries(), 1U);
+        l.sync();
+        QCOMPARE(l.durable.heldEntries(), 0U);
+    }
+
     void manySettlesAreSeveralEntriesOfBoundedSize() {
         Logs l;
         Queue& q = l.queue(1);

@@ -219,7 +219,7 @@ class TopologyTest : public QObject {
         QCOMPARE(f.durable.heldEntries(), 0U);
     }
 
-    void catalogChangesReachTheStoreOnceTheyAreSynced() {
+    void catalogChangesReachTheStoreOnceTheyAreCommitted() {
         EngineFixture f;
         Peer p(f);
         f.broker->takeCatalogChanges(); // of the fixture itself
@@ -227,6 +227,10 @@ class TopologyTest : public QObject {
         p.declare("v", false);
         f.turn();
         QVERIFY(!f.broker->takeCatalogChanges());
+        f.durable.writeTo(f.durable.appended());
+        f.durable.syncTo(f.durable.appended());
+        f.durable.harvest();
+        QVERIFY(!f.broker->takeCatalogChanges()); // synced here, but not yet by a majority
         f.sync();
         const auto batch = f.broker->takeCatalogChanges();
         QVERIFY(batch.has_value());

@@ -179,6 +179,25 @@ class TransactionTest : public QObject {
                  std::string("cannot switch from confirm to tx mode"));
     }
 
+    void aMultipleAckCountsAlsoWhereItsOwnTagWasAckedBefore() {
+        EngineFixture f;
+        Peer p(f);
+        p.declare("q");
+        for (const char* body : {"a", "b", "c"}) {
+            QVERIFY(p.publish("q", body).ok());
+        }
+        QVERIFY(p.consume("q", "c").ok());
+        f.sync();
+        QCOMPARE(p.unacked("q"), 3U);
+        QVERIFY(p.channel->txSelect().ok());
+        p.ack(3);
+        p.ack(0, true); // everything that is out
+        QVERIFY(commit(p) > 0);
+        QCOMPARE(p.unacked("q"), 0U);
+        f.sync();
+        QCOMPARE(f.durable.heldEntries(), 0U);
+    }
+
     void unknownTagIsRefusedBeforeTheCommit() {
         EngineFixture f;
         Peer p(f);
