@@ -60,6 +60,7 @@ inline constexpr int kAcceptsPerTurn = 64;                   // a storm of conne
 inline constexpr std::chrono::milliseconds kAcceptRest = 100ms; // out of descriptors: a listener looks again this much later
 inline constexpr std::size_t kGatherParts = 64;              // spans of one send; the kernel copies their list each time
 inline constexpr std::chrono::seconds kLinger = 2s;          // a last reply may be read for this long before the socket goes
+inline constexpr std::chrono::milliseconds kCloseOkDelay = 1ms; // close-ok comes no sooner: aiormq loses a close that is answered within its own turn
 inline constexpr std::size_t kOutboxBytes = 1024 * 1024;     // above, nothing is dispatched to that connection's consumers
 inline constexpr std::size_t kCopyBodyBytes = 4 * 1024;      // larger bodies are referenced, not copied, into the outbox
 inline constexpr std::size_t kParkedPublishBytes = 1024 * 1024; // publishes held of a blocked connection that still must be read for acks

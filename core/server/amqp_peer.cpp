@@ -21,6 +21,10 @@ AmqpPeer::AmqpPeer(Peers& peers, net::Socket socket)
           peers.environment(), infoOf(connection_.socket().peerAddress()),
           [this] { peers_.note(*this); })) {}
 
+AmqpPeer::~AmqpPeer() {
+    peers_.loop().cancel(closeOkTimer_);
+}
+
 std::size_t AmqpPeer::received(base::Bytes bytes) {
     if (!session_) {
         return bytes.size();
@@ -74,6 +78,9 @@ void AmqpPeer::flush() {
         connection_.close();
         return;
     }
+    if (holdsCloseOk()) {
+        return;
+    }
     flushing_ = true;
     connection_.flush();
     flushing_ = false;
@@ -87,6 +94,20 @@ void AmqpPeer::flush() {
         session_.reset();
         connection_.finish(lastWord);
     }
+}
+
+// The answer to a client's close waits for limits::kCloseOkDelay, and what is before it with it.
+bool AmqpPeer::holdsCloseOk() {
+    if (!session_->peerLeaves() || closeOkDue_) {
+        return false;
+    }
+    if (closeOkTimer_ == net::EventLoop::TimerId{}) {
+        closeOkTimer_ = peers_.loop().after(limits::kCloseOkDelay, [this] {
+            closeOkDue_ = true;
+            peers_.touch(*this);
+        });
+    }
+    return true;
 }
 
 void AmqpPeer::tick() {

@@ -15,6 +15,7 @@ class Peers;
 class AmqpPeer final : public net::Conversation {
   public:
     AmqpPeer(Peers& peers, net::Socket socket);
+    ~AmqpPeer() override;
     AmqpPeer(const AmqpPeer&) = delete;
     AmqpPeer& operator=(const AmqpPeer&) = delete;
 
@@ -38,14 +39,17 @@ class AmqpPeer final : public net::Conversation {
   private:
     friend class Peers;
     void wantInput();
+    bool holdsCloseOk();
 
     Peers& peers_;
     net::StreamConnection connection_;
     std::unique_ptr<session::amqp::Connection> session_; // null: it has ended, the socket lingers
-    std::size_t place_ = 0;                              // among Peers' peers
-    bool noted_ = false;                                 // in Peers' list of those to feed
-    bool touched_ = false;                               // in Peers' list of those to flush
-    bool flushing_ = false;                              // within flush()
+    net::EventLoop::TimerId closeOkTimer_;
+    bool closeOkDue_ = false;
+    std::size_t place_ = 0; // among Peers' peers
+    bool noted_ = false;    // in Peers' list of those to feed
+    bool touched_ = false;  // in Peers' list of those to flush
+    bool flushing_ = false; // within flush()
 };
 
 } // namespace millrace::server

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Peers that say nothing: a handshake has its time, a heartbeat its intervals, and who is heard in
 // time stays.
+#include "base/limits.h"
 #include "server/raw_peer.h"
 #include "server/started_broker.h"
 
@@ -80,6 +81,19 @@ class SilentPeersTest : public QObject {
         const auto again = heard.await<amqp::BasicGetOk>();
         QVERIFY(again.has_value());
         QVERIFY(again->redelivered.value());
+    }
+
+    void aGoodbyeIsAnsweredAMomentLaterAndThePeerEndsTheStream() {
+        StartedBroker broker;
+        VERIFY_READY(broker);
+        RawPeer peer(broker.port());
+        QVERIFY(peer.open());
+        const auto begin = Clock::now();
+        QVERIFY(peer.closeInOrder());
+        QVERIFY(Clock::now() - begin >= limits::kCloseOkDelay);
+        QVERIFY(!peer.hasEnded());
+        QVERIFY(peer.awaitEnd(2 * limits::kLinger)); // if it does not, the broker does
+        QVERIFY(Clock::now() - begin >= limits::kLinger - 100ms);
     }
 
     void whoDoesNotSayGoodbyeIsForgotten() {
