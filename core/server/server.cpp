@@ -115,7 +115,12 @@ base::Status Server::openListeners() {
             [this](net::Socket socket) { peers_->accept(std::move(socket)); },
             [this] { return peers_->size() < mostConnections_; });
         if (!listener && wanted.required) {
-            return listener.error();
+            base::Error error = listener.error();
+            if (error.code == base::ErrorCode::exists) {
+                error.text += "; stop the program that listens there (another broker?), or choose "
+                              "an address with --listen or listeners.tcp.default";
+            }
+            return error;
         }
         if (!listener) {
             base::diagnose(base::Severity::info, listener.error().text + "; going on without it");
