@@ -129,6 +129,13 @@ base::Status applyText(Configured& to, std::string_view, std::string_view value)
                          : base::Status{};
 }
 
+// For clients that ask for RabbitMQ by name before they use what it can do.
+base::Status applyProduct(Configured& to, std::string_view, std::string_view value) {
+    to.options.session.product = std::string(value);
+    return value.empty() ? base::Status(base::Error{base::ErrorCode::invalid, "the value is empty"})
+                         : base::Status{};
+}
+
 // Checked now, so that the file still starts when the listener is there.
 base::Status noteListener(Configured& to, std::string_view value, std::string_view what) {
     auto listeners = parseListener(value);
@@ -193,6 +200,7 @@ constexpr EffectiveKey kEffectiveKeys[] = {
     {"disk_free_limit.relative", applyRelative<&Options::diskFreeLimit>},
     {"millrace.data_dir", applyText<&Options::dataDirectory>},
     {"millrace.event_loop", applyEventLoop},
+    {"millrace.advertised_product", applyProduct},
     {"stream.listeners.tcp.*", noteStream},
     {"management.tcp.ip", noteManagementIp},
     {"management.tcp.port", noteManagement},

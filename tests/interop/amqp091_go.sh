@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The tests of the Go client amqp091-go, from its module, against the broker under test. Needs Go >= 1.20 and the module proxy.
+# Arguments (-race) go to go test.
 # amqp091_go.skip names the tests that need features of later issues, each with its reason; everything else must pass.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -18,7 +19,7 @@ folder=$(go mod download -json "github.com/rabbitmq/amqp091-go@$version" | sed -
 cp -r "$folder" client && chmod -R u+w client && cd client || exit 1
 
 skip=$(grep -v '^#' "$here/amqp091_go.skip" | cut -f1 | grep . | paste -sd'|')
-go test -v -tags integration -timeout 600s ${skip:+-skip "^($skip)\$"} . >"$work/out.txt" 2>&1
+go test -v -tags integration -timeout 600s "$@" ${skip:+-skip "^($skip)\$"} . >"$work/out.txt" 2>&1
 code=$?
 passed=$(grep -cE '^--- PASS' "$work/out.txt")
 failed=$(grep -cE '^--- FAIL' "$work/out.txt")

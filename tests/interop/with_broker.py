@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts a broker of its own on a free loopback port, runs a command against it, stops the broker by pid.
 
-with_broker.py BINARY COMMAND...   The command finds MILLRACE_TEST_PORT, AMQP_URL and MILLRACE_TEST_PID in its environment and its exit code is
+with_broker.py BINARY [--set KEY=VALUE]... COMMAND...   The command finds MILLRACE_TEST_PORT, AMQP_URL and MILLRACE_TEST_PID in its environment and its exit code is
 returned (77 = skipped). A broker that died meanwhile, or that reports a broken invariant, fails the run.
 """
 import os
@@ -39,12 +39,14 @@ def wait_for_ready(broker, seconds=30):
 
 
 def main():
-    binary, command = sys.argv[1], sys.argv[2:]
+    binary, settings, command = sys.argv[1], [], sys.argv[2:]
+    while command[0] == "--set":
+        settings, command = settings + command[:2], command[2:]
     port = free_port()
     data = tempfile.mkdtemp(prefix="millrace-interop-")
     log = open(os.path.join(data, "broker.log"), "wb")
     broker = subprocess.Popen(
-        [binary, "serve", "--data", os.path.join(data, "data"), "--listen", f"127.0.0.1:{port}"],
+        [binary, "serve", "--data", os.path.join(data, "data"), "--listen", f"127.0.0.1:{port}"] + settings,
         stdout=subprocess.PIPE, stderr=log)
     code = 1
     try:

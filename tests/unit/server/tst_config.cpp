@@ -122,6 +122,7 @@ class TestConfig : public QObject {
                              "vm_memory_high_watermark.absolute = 512MiB\n"
                              "disk_free_limit.absolute = 1GB\n"
                              "millrace.data_dir = /srv/m\n"
+                             "millrace.advertised_product = RabbitMQ\n"
                              "stream.listeners.tcp.default = 5552\n"
                              "management.tcp.ip = 127.0.0.1\nmanagement.tcp.port = 15672\n",
                              "rabbitmq.conf")
@@ -143,6 +144,7 @@ class TestConfig : public QObject {
         QCOMPARE(*options.memoryWatermark.absolute, std::uint64_t{512} << 20);
         QCOMPARE(*options.diskFreeLimit.absolute, std::uint64_t{1'000'000'000});
         QCOMPARE(options.dataDirectory, std::string("/srv/m"));
+        QCOMPARE(options.session.product, std::string("RabbitMQ"));
         QCOMPARE(resolved->notes.size(), std::size_t{3});
         QCOMPARE(resolved->warnings.size(), std::size_t{4});
         QVERIFY(QString::fromStdString(resolved->warnings[0]).startsWith("rabbitmq.conf:5"));
@@ -156,6 +158,7 @@ class TestConfig : public QObject {
         QCOMPARE(resolved->options.session.loopbackUsers, std::vector<std::string>{"guest"});
         QCOMPARE(*resolved->options.diskFreeLimit.absolute, std::uint64_t{50'000'000});
         QVERIFY(!resolved->options.dataDirectory.empty());
+        QCOMPARE(resolved->options.session.product, std::string("Millrace"));
     }
 
     void flagsOutrankEnvironmentAndEnvironmentTheFile() {
