@@ -3,7 +3,7 @@
 set -euo pipefail
 
 build=(git make cmake ninja-build g++ ccache pkg-config libspdlog-dev libsqlite3-dev libssl-dev libcli11-dev)
-test=(qt6-base-dev python3-pika amqp-tools librabbitmq-dev ruby-bunny iproute2 procps clang-format)
+test=(qt6-base-dev python3-pika python3-venv amqp-tools librabbitmq-dev ruby-bunny iproute2 procps clang-format)
 
 wanted=()
 for set in "$@"; do
