@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts a broker of its own on a free loopback port, runs a command against it, stops the broker by pid.
 
-with_broker.py BINARY [--set KEY=VALUE]... COMMAND...   The command finds MILLRACE_TEST_PORT, AMQP_URL and MILLRACE_TEST_PID in its environment and its exit code is
+with_broker.py BINARY [--own-network] [--set KEY=VALUE]... COMMAND...   With --own-network (root only) both run in a network namespace that
+has nothing but loopback, and the broker has the ports that are built into a suite: 5672 on 127.0.0.1 and ::1. The command finds MILLRACE_TEST_PORT, AMQP_URL and MILLRACE_TEST_PID in its environment and its exit code is
 returned (77 = skipped). A broker that died meanwhile, or that reports a broken invariant, fails the run.
 """
 import os
@@ -38,11 +39,28 @@ def wait_for_ready(broker, seconds=30):
     raise SystemExit(f"the broker was not ready within {seconds} s; it said: {seen.decode(errors='replace')}")
 
 
+def enter_own_network():
+    """Starts this program again in a new network namespace, or returns there."""
+    if os.environ.get("MILLRACE_OWN_NETWORK"):
+        subprocess.check_call(["ip", "link", "set", "lo", "up"])
+        return
+    if os.geteuid() != 0 or subprocess.call(["unshare", "--net", "ip", "link"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) != 0:
+        print("SKIPPED: a network namespace cannot be made here (not root, or no unshare and ip)")
+        sys.exit(77)
+    os.environ["MILLRACE_OWN_NETWORK"] = "1"
+    os.execvp("unshare", ["unshare", "--net", sys.executable, *sys.argv])
+
+
 def main():
     binary, settings, command = sys.argv[1], [], sys.argv[2:]
+    port = None
+    if command[0] == "--own-network":
+        enter_own_network()
+        port, command = 5672, command[1:]
+        settings = ["--listen", f"[::1]:{port}"]
     while command[0] == "--set":
         settings, command = settings + command[:2], command[2:]
-    port = free_port()
+    port = port or free_port()
     data = tempfile.mkdtemp(prefix="millrace-interop-")
     log = open(os.path.join(data, "broker.log"), "wb")
     broker = subprocess.Popen(
