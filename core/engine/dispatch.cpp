@@ -211,7 +211,8 @@ void Dispatch::handOver(Queue& queue, const Ready& ready, const log::Stored& sto
     delivery.redelivered = ready.redelivered;
     if (queue.returns) {
         const auto count = queue.returns->find(ready.id);
-        delivery.deliveryCount = count == queue.returns->end() ? -1 : count->second;
+        delivery.deliveryCount =
+            count == queue.returns->end() ? std::int64_t{-1} : std::int64_t{count->second};
     }
     delivery.deliveryTag = account(queue, ready.id, taker);
     queue.delivered = std::max(queue.delivered, ready.ordinal);

@@ -176,13 +176,16 @@ class ChannelSettleTest : public QObject {
         f.turn();
         QVERIFY(p.client.deliveries.empty());
         f.sync();
-        QCOMPARE(p.client.deliveries[0].deliveryCount, -1);
+        QCOMPARE(p.client.deliveries[0].deliveryCount, std::int64_t{-1});
         for (std::uint64_t tag = 1; tag <= 2; ++tag) {
             QVERIFY(p.channel->settle(tag, false, Settlement::requeue).ok());
             f.turn();
         }
         QCOMPARE(p.client.deliveries[1].deliveryCount, 1);
         QCOMPARE(p.client.deliveries[2].deliveryCount, 2);
+        QVERIFY(p.publish("q", "b").ok()); // its neighbour has come back, it has not
+        f.sync();
+        QCOMPARE(p.client.deliveries[3].deliveryCount, std::int64_t{-1});
     }
 
     void quorumQueueDropsBeyondItsDeliveryLimit_data() {
