@@ -26,8 +26,10 @@ base::Outcome<Nothing> Channel::settle(std::uint64_t tag, bool multiple, Settlem
     }
     if (s.transaction) {
         // Tag 0 means all that is out now, not at the commit.
-        s.transaction->settles.push_back(
-            {tag == 0 ? s.ledger.lastTag() : tag, multiple, how == Settlement::requeue});
+        const std::uint64_t upTo = tag == 0 ? s.ledger.lastTag() : tag;
+        if (upTo != 0) {
+            s.transaction->settles.push_back({upTo, multiple, how == Settlement::requeue});
+        }
         return Nothing{};
     }
     if (!settleNow(tag, multiple, how == Settlement::requeue)) {

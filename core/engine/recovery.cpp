@@ -85,8 +85,7 @@ void Recovery::message(const log::Replayed& entry) {
     const auto read = entry.damaged ? std::nullopt : readMessage(entry.payload);
     if (!read) {
         // It stands in its queues, and is told and dropped when its turn comes.
-        enter(entry.id, entry.routes);
-        return;
+        return kept_.empty() ? enter(entry.id, entry.routes) : keep(entry);
     }
     // The others were queues that ended with their connection or with the server.
     release(Run{entry.id, 1, 0},
@@ -99,10 +98,26 @@ void Recovery::message(const log::Replayed& entry) {
         }
     }
     if ((read->head.flags & MessageHead::kInTransaction) != 0) {
-        kept_.push_back({entry.id, {entry.routes.begin(), entry.routes.end()}});
-        return;
+        return keep(entry);
     }
+    dropKept(kept_.size()); // messages of a transaction stand together, before their commit
     enter(entry.id, entry.routes);
+}
+
+void Recovery::keep(const log::Replayed& entry) {
+    kept_.push_back({entry.id, {entry.routes.begin(), entry.routes.end()}, entry.damaged});
+}
+
+void Recovery::dropKept(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+        const Kept& kept = kept_[i];
+        if (kept.damaged) {
+            enter(kept.id, kept.routes);
+        } else {
+            release(Run{kept.id, 1, 0}, static_cast<std::uint32_t>(kept.routes.size()));
+        }
+    }
+    kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
 void Recovery::enter(const MessageId& id, std::span<const base::QueueId> routes) {
@@ -138,17 +153,15 @@ void Recovery::settle(Queue& queue, const Run& run, LogIndex record) {
 void Recovery::commit(const log::Replayed& entry) {
     base::ByteReader in(entry.payload);
     const std::size_t count = in.little<std::uint32_t>();
-    if (entry.damaged || !in.ok() || count > kept_.size()) {
+    if (entry.damaged || !in.ok()) {
         damaged(entry, "a transaction is lost");
         return;
     }
-    const std::size_t begin = kept_.size() - count;
-    for (std::size_t i = 0; i < kept_.size(); ++i) {
-        if (i >= begin) {
-            enter(kept_[i].id, kept_[i].routes);
-        } else { // of a commit that the log refused
-            release(Run{kept_[i].id, 1, 0}, static_cast<std::uint32_t>(kept_[i].routes.size()));
-        }
+    // Less than it names: the replay starts within the transaction, whose beginning is in pages; or
+    // its first message is damaged and stands in its queues already.
+    dropKept(kept_.size() - std::min(count, kept_.size()));
+    for (const Kept& kept : kept_) {
+        enter(kept.id, kept.routes);
     }
     kept_.clear();
     settles(in.rest(), entry.id.record);
@@ -232,9 +245,7 @@ void Recovery::finishQueue(Queue& queue, const Hold& hold) {
 }
 
 base::Status Recovery::finish(const Hold& hold) {
-    for (const Kept& kept : kept_) {
-        release(Run{kept.id, 1, 0}, static_cast<std::uint32_t>(kept.routes.size()));
-    }
+    dropKept(kept_.size());
     engine_.topology.eachQueue([&](Queue& queue) { finishQueue(queue, hold); });
     engine_.large.finishRecovery(from_);
     engine_.large.eachPiece([&](const MessageId& piece) {

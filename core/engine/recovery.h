@@ -29,16 +29,19 @@ class Recovery final {
     base::Status finish(const Hold& hold);
 
   private:
-    // A message of a transaction whose end was not seen yet.
+    // A message of a transaction whose end was not seen yet; or a damaged one, which may be.
     struct Kept {
         base::MessageId id;
         std::vector<base::QueueId> routes;
+        bool damaged = false;
     };
 
     void message(const log::Replayed& entry);
     void enter(const base::MessageId& id, std::span<const base::QueueId> routes);
     void settles(base::Bytes blocks, base::LogIndex record);
     void settle(Queue& queue, const Run& run, base::LogIndex record);
+    void keep(const log::Replayed& entry);
+    void dropKept(std::size_t count); // the first of them: their commit was refused or never came
     void commit(const log::Replayed& entry);
     void catalog(const log::Replayed& entry);
     void mark(const log::Replayed& entry);

@@ -133,6 +133,63 @@ class TransactionTest : public QObject {
         QCOMPARE(p.ready("q"), 1U);
     }
 
+    void aReplayThatStartsWithinATransactionKeepsAllOfIt() {
+        EngineFixture f;
+        f.checkpoints = true;
+        f.store();
+        f.restart();
+        {
+            Peer p(f);
+            p.declare("q");
+            f.sync();
+            f.store();
+            QVERIFY(p.channel->txSelect().ok());
+            const std::string body(40'000, 'b'); // one record each, the commit in the last
+            QVERIFY(p.publish("q", body).ok());
+            QVERIFY(p.publish("q", body).ok());
+            const base::LogIndex at = commit(p);
+            p.declare("late"); // in the commit's record; the catalog store does not get it
+            f.clock.advance(std::chrono::minutes(1));
+            f.sync();
+            QCOMPARE(f.pages.finished(), at);
+        }
+        f.restart();
+        Peer p(f);
+        QCOMPARE(p.ready("q"), 2U);
+        QCOMPARE(f.durable.heldEntries(), 2U);
+        QVERIFY(f.durable.differencesToNeeded().empty());
+    }
+
+    void aDamagedMessageLeavesTheOthersOfItsTransaction_data() {
+        QTest::addColumn<unsigned>("which");
+        QTest::newRow("first") << 0U;
+        QTest::newRow("middle") << 1U;
+        QTest::newRow("last") << 2U;
+    }
+    void aDamagedMessageLeavesTheOthersOfItsTransaction() {
+        QFETCH(unsigned, which);
+        EngineFixture f;
+        Strings bodies{"a", "b", "c"};
+        {
+            Peer p(f);
+            p.declare("q");
+            f.sync();
+            QVERIFY(p.channel->txSelect().ok());
+            for (const std::string& body : bodies) {
+                QVERIFY(p.publish("q", body).ok());
+            }
+            const base::LogIndex at = commit(p);
+            f.sync();
+            f.durable.damage({at, which});
+        }
+        f.restart();
+        Peer p(f);
+        QVERIFY(p.consume("q", "c").ok());
+        f.sync();
+        bodies.erase(bodies.begin() + which);
+        QCOMPARE(p.client.bodies(), bodies);
+    }
+
     void unroutableMandatoryComesBackAtTheCommit() {
         EngineFixture f;
         Peer p(f);
@@ -196,6 +253,21 @@ class TransactionTest : public QObject {
         QCOMPARE(p.unacked("q"), 0U);
         f.sync();
         QCOMPARE(f.durable.heldEntries(), 0U);
+    }
+
+    void anAckOfAllCountsOnlyForWhatWasDeliveredBefore() {
+        EngineFixture f;
+        Peer p(f);
+        p.declare("q");
+        QVERIFY(p.publish("q", "a").ok());
+        f.sync();
+        QVERIFY(p.channel->txSelect().ok());
+        p.ack(0, true); // nothing is out yet
+        QVERIFY(p.consume("q", "c").ok());
+        f.sync();
+        QCOMPARE(p.unacked("q"), 1U);
+        commit(p);
+        QCOMPARE(p.unacked("q"), 1U);
     }
 
     void unknownTagIsRefusedBeforeTheCommit() {
