@@ -12,6 +12,8 @@ using base::LogIndex;
 
 namespace {
 
+constexpr int kLeastTaken = 8; // queues or chunks a turn, also where deliveries use up its time
+
 log::PageKey keyOf(PageKind kind, std::uint64_t object, const base::MessageId& part) {
     return {static_cast<std::uint32_t>(kind), object, part};
 }
@@ -114,13 +116,14 @@ void Checkpointer::takeLarge() {
 }
 
 void Checkpointer::take(std::chrono::nanoseconds deadline) {
-    while (!round_.empty()) {
-        if (waitingBytes_ >= limits::kPagesAhead || engine_.clock.now() >= deadline) {
+    for (int taken = 0; !round_.empty(); ++taken) {
+        if (waitingBytes_ >= limits::kPagesAhead ||
+            (taken >= kLeastTaken && engine_.clock.now() >= deadline)) {
             return;
         }
         Queue& queue = *round_.back();
         if (!takeQueue(queue, deadline)) {
-            return;
+            continue;
         }
         round_.pop_back();
         queue.inCheckpoint = false;
@@ -170,7 +173,10 @@ void Checkpointer::run(std::chrono::nanoseconds deadline) {
     if (!waiting_.empty()) {
         put();
     }
-    if (state_ == State::putting && waiting_.empty()) {
+    // A round without pages waits like any other: records at its start and above will come again
+    // under the same numbers if the log loses its tail.
+    if (state_ == State::putting && waiting_.empty() &&
+        engine_.journal.horizons().committed + 1 >= from_) {
         finish();
     }
     const LogIndex needed = store_->logNeededFrom();

@@ -79,6 +79,47 @@ class CheckpointRoundsTest : public QObject {
         QCOMPARE(f->pages.rounds, rounds); // nothing more to gain
     }
 
+    void aRoundGoesOnBesideTurnsThatHaveNoTimeForIt() {
+        auto f = withPages();
+        Peer p(*f);
+        for (int i = 0; i < 100; ++i) {
+            p.declare("q" + std::to_string(i));
+            QVERIFY(p.publish("q" + std::to_string(i), "a").ok());
+        }
+        f->sync();
+        f->store();
+        const std::size_t before = f->pages.rounds;
+        f->clock.advance(std::chrono::minutes(1));
+        f->clock.eachLookTakes(limits::kSliceTime * 2);
+        for (int i = 0; i < 50; ++i) {
+            f->broker->endTurn();
+        }
+        QCOMPARE(f->pages.rounds, before + 1);
+    }
+
+    void aRoundWithoutPagesWaitsForTheLogToo() {
+        auto f = withPages();
+        Peer p(*f);
+        p.declare("q");
+        f->round();
+        QVERIFY(p.channel->beginBody(100).ok());
+        QVERIFY(p.channel->bodyPiece(base::bytesOf("half of it")).ok()); // changes no page
+        f->clock.advance(std::chrono::minutes(1));
+        f->turn();
+        f->turn();
+        QVERIFY(f->pages.finished() <= f->durable.horizons().synced + 1);
+        p.channel.reset();
+        p.connection.reset();
+        f->restart(); // takes the piece, whose number is used again
+        {
+            Peer again(*f);
+            QVERIFY(again.publish("q", "a").ok());
+            f->sync();
+        }
+        f->restart();
+        QCOMPARE(drain(*f, "q"), std::vector<std::string>{"a"});
+    }
+
     void aPageKnowsNothingOfARecordThatIsStillOpen() {
         auto f = withPages();
         {
