@@ -71,6 +71,11 @@ void Clearing::finish(Queue& queue) {
     engine_.dispatch.wake(queue);
 }
 
+// Nobody has a deleted and empty queue on a list any more.
+bool Clearing::isUnused(Queue& queue) const {
+    return !queue.inWork && !queue.onHorizon && engine_.checkpointer.isDoneWith(queue);
+}
+
 void Clearing::run(std::chrono::nanoseconds deadline) {
     while (!purges_.empty()) {
         Queue& queue = *purges_.back();
@@ -86,15 +91,18 @@ void Clearing::run(std::chrono::nanoseconds deadline) {
             return;
         }
     }
-    for (std::size_t i = 0; i < deleted_.size();) {
-        Queue& queue = *deleted_[i].queue;
-        const std::uint64_t done = clear(queue, kStep, deleted_[i].record);
-        if (done < kStep && !queue.inWork && !queue.onHorizon &&
-            engine_.checkpointer.isDoneWith(queue)) {
-            std::swap(deleted_[i], deleted_.back());
-            deleted_.pop_back();
-        } else if (done < kStep) {
-            ++i;
+    // From where it stopped: one that waits for a checkpoint does not keep the others.
+    for (std::size_t unseen = deleted_.size(); unseen > 0;) {
+        nextDeleted_ = nextDeleted_ < deleted_.size() ? nextDeleted_ : 0;
+        Deleted& deleted = deleted_[nextDeleted_];
+        if (clear(*deleted.queue, kStep, deleted.record) < kStep) {
+            --unseen;
+            if (isUnused(*deleted.queue)) {
+                std::swap(deleted, deleted_.back());
+                deleted_.pop_back();
+            } else {
+                ++nextDeleted_;
+            }
         }
         if (engine_.clock.now() >= deadline) {
             return;

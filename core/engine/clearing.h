@@ -38,10 +38,12 @@ class Clearing final {
     };
     std::uint64_t clear(Queue& queue, std::uint64_t most, base::LogIndex record);
     void finish(Queue& queue);
+    bool isUnused(Queue& queue) const;
 
     Engine& engine_;
     std::vector<Queue*> purges_;
     std::vector<Deleted> deleted_;
+    std::size_t nextDeleted_ = 0;
 };
 
 } // namespace millrace::engine

@@ -2,6 +2,8 @@
 // Purges and deleted queues: in effect at once, worked off in slices, exact over a power cut.
 #include "unit/engine/engine_fixture.h"
 
+#include "base/limits.h"
+
 #include <QTest>
 
 using namespace millrace;
@@ -93,6 +95,30 @@ class ClearingTest : public QObject {
         QVERIFY(p.consume("q", "c").ok());
         f.turn();
         QCOMPARE(p.client.deliveries.back().body, std::string("m0"));
+    }
+
+    void deletedQueuesAreEmptiedBesideTurnsThatHaveNoTimeForIt() {
+        EngineFixture f;
+        f.checkpoints = true; // a deleted queue stays until one is done with it
+        f.store();
+        f.restart();
+        Peer p(f);
+        for (const char* queue : {"q", "r", "s"}) {
+            p.declare(queue);
+            QVERIFY(p.publish(queue, "a").ok());
+        }
+        f.sync();
+        for (const char* queue : {"q", "r", "s"}) {
+            QVERIFY(f.broker->deleteQueue(*p.connection, "/", queue, false, false).ok());
+        }
+        f.clock.eachLookTakes(limits::kSliceTime * 2);
+        for (int i = 0; i < 3; ++i) {
+            f.broker->endTurn();
+        }
+        f.clock.eachLookTakes(std::chrono::nanoseconds(0));
+        f.durable.advanceAll();
+        f.durable.harvest();
+        QCOMPARE(f.durable.heldEntries(), 0U);
     }
 
     void purgingAndDeletingVolatileQueuesLogsNothing() {
