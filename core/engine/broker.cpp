@@ -96,6 +96,7 @@ void Broker::advanced(const log::Horizons& horizons) {
 void Broker::withdrawn(LogIndex from, const base::Error& why) {
     base::diagnose(base::Severity::error, "the log took back everything from record " +
                                               std::to_string(from) + " on: " + why.text);
+    engine_->journal.withdrawn();
     engine_->stale = true;
 }
 

@@ -96,7 +96,9 @@ void Journal::releaseAfter(LogIndex record, const Run& run) {
 }
 
 void Journal::releaseNow(const Run& run) {
-    logOf(run.first).release(run.first, run.count, 1);
+    if (!withdrawn_) {
+        logOf(run.first).release(run.first, run.count, 1);
+    }
 }
 
 void Journal::sortGathered() {

@@ -44,6 +44,8 @@ class Journal final {
     // Nothing in the durable log needs to say so (scratch, queues that are not logged, pieces that
     // no message names yet).
     void releaseNow(const Run& run);
+    // The durable log has taken its tail back: nothing is let go any more.
+    void withdrawn() { withdrawn_ = true; }
     // The end of a transaction: `messages` of them stand in the log, the first at record `from`;
     // what was settled since the last flush() is settled by it. Returns its record, 0 if there is
     // nothing durable to say.
@@ -118,6 +120,7 @@ class Journal final {
     base::LogIndex lastClosed_ = 0;
     base::LogIndex lastRecord_ = 0;
     bool unsubmitted_ = false;
+    bool withdrawn_ = false;
     std::vector<Settled> gathered_;
     std::vector<Due> due_; // in order of `record`; [0, dueHead_) is done
     std::size_t dueHead_ = 0;

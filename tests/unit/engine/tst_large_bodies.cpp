@@ -154,6 +154,19 @@ class LargeBodiesTest : public QObject {
         QCOMPARE(f.durable.heldEntries(), 0U);
     }
 
+    void nothingIsLetGoThatTheLogHasTakenBack() {
+        EngineFixture f;
+        Peer p(f);
+        f.sync();
+        const base::LogIndex before = f.durable.appended();
+        upload(p, bodyOf(kSize));
+        f.turn();
+        f.durable.withdraw(before + 1, {base::ErrorCode::stopped, "another node leads"});
+        f.durable.harvest();
+        p.channel->abandonBody(); // the log would complain
+        QVERIFY(f.broker->stale());
+    }
+
     void tooLargeIsRefusedAtOnce() {
         EngineFixture f;
         Peer p(f);
