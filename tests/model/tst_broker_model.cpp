@@ -50,6 +50,9 @@ void TestBrokerModel::randomCommandsAgreeWithTheOracle() {
         if (!world.failed()) {
             world.quiesce();
         }
+        if (!world.failed()) {
+            world.drain();
+        }
         report(world);
         QVERIFY2(!world.failed(), world.failure().c_str());
         if (std::getenv("MILLRACE_SEED") != nullptr) {

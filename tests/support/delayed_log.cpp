@@ -67,7 +67,11 @@ base::Result<MessageId> DelayedLog::append(const log::Entry& entry) {
     open_.bytes += slot.payload.size();
     open_.slots.push_back(std::move(slot));
     const LogIndex bit = kind_ == Kind::scratch ? base::kScratchBit : 0;
-    return MessageId{openIndex() | bit, static_cast<std::uint32_t>(open_.slots.size() - 1)};
+    const MessageId id{openIndex() | bit, static_cast<std::uint32_t>(open_.slots.size() - 1)};
+    if (onAppend) {
+        onAppend(entry, id);
+    }
+    return id;
 }
 
 void DelayedLog::submit() {

@@ -73,6 +73,8 @@ class DelayedLog final : public log::CommitLog {
     std::vector<std::string> differencesToNeeded();
     // What the user of the log did wrong. Without a handler the program ends with the text.
     std::function<void(const std::string&)> onFault;
+    // Everything that is appended, with the id that it got.
+    std::function<void(const log::Entry&, const base::MessageId&)> onAppend;
 
   private:
     struct Slot {
