@@ -158,16 +158,12 @@ Answer<std::uint32_t> Broker::purgeQueue(Connection& connection, std::string_vie
     Queue& queue = **found;
     Reply<std::uint32_t> reply;
     reply.value = static_cast<std::uint32_t>(queue.readyCount());
-    if (queue.index.ready() == 0) {
+    if (queue.readyCount() == 0) {
+        reply.visibleAt = queue.purging ? queue.purging->record : 0;
         return reply;
     }
     if (queue.logged && queue.newest) {
-        Purge purge{queue.spec.id, queue.newest, {}};
-        queue.index.forEachOut([&purge](const Run& run) {
-            if (!run.first.isScratch()) {
-                purge.kept.push_back(run);
-            }
-        });
+        Purge purge{queue.spec.id, queue.newest, engine.clearing.unacked(queue)};
         std::string payload;
         writePurge(purge, payload);
         const auto id =
@@ -190,7 +186,7 @@ std::optional<QueueNumbers> Broker::numbers(std::string_view vhostName,
     }
     QueueNumbers numbers;
     numbers.ready = queue->readyCount();
-    numbers.unacked = queue->index.out();
+    numbers.unacked = queue->unackedCount();
     numbers.consumers = queue->consumerCount();
     numbers.memoryBytes = queue->memoryBytes();
     return numbers;

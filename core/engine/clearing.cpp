@@ -15,14 +15,48 @@ constexpr std::uint64_t kStep = 2048; // messages between two looks at the clock
 
 } // namespace
 
+std::vector<Run> Clearing::unacked(Queue& queue) {
+    std::vector<Run> runs;
+    std::vector<MessageId> ready; // in truth
+    if (queue.purging) {
+        ready = queue.purging->givenBack;
+        std::sort(ready.begin(), ready.end());
+    }
+    queue.index.forEachOut([&](const Run& run) {
+        if (run.first.isScratch()) {
+            return;
+        }
+        if (ready.empty()) {
+            runs.push_back(run);
+            return;
+        }
+        for (std::uint32_t i = 0; i < run.count; ++i) {
+            if (std::binary_search(ready.begin(), ready.end(), run.at(i))) {
+                continue;
+            }
+            if (!runs.empty() && runs.back().at(runs.back().count) == run.at(i)) {
+                ++runs.back().count;
+            } else {
+                runs.push_back(Run{run.at(i), 1, 0});
+            }
+        }
+    });
+    return runs;
+}
+
 void Clearing::purge(Queue& queue, base::LogIndex record) {
-    if (queue.index.ready() == 0) {
+    if (queue.readyCount() == 0) {
         return;
     }
-    if (!queue.purging) {
-        queue.purging = std::make_unique<Purging>();
+    if (queue.purging) { // what came back meanwhile goes with the rest
+        const std::unique_ptr<Purging> before = std::move(queue.purging);
+        for (const MessageId& id : before->givenBack) {
+            engine_.settling.giveBack(queue, id);
+        }
+    } else {
         purges_.push_back(&queue);
     }
+    queue.purging = std::make_unique<Purging>();
     queue.purging->left = queue.index.ready();
     queue.purging->record = record;
     run(engine_.clock.now() + limits::kSliceTime);

@@ -21,6 +21,8 @@ class Clearing final {
   public:
     explicit Clearing(Engine& engine) : engine_(engine) {}
 
+    // What a purge leaves: the durable messages that are out.
+    static std::vector<Run> unacked(Queue& queue);
     // Everything ready goes; `record`: the entry that says so.
     void purge(Queue& queue, base::LogIndex record);
     // A deleted queue, out of every table already.

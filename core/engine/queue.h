@@ -26,8 +26,9 @@ struct Vhost;
 // meanwhile.
 struct Purging {
     std::uint64_t left = 0;
-    base::LogIndex record = 0;              // of the purge entry; 0 for queues that are not logged
-    std::vector<base::MessageId> givenBack; // in the meantime: they were not ready, so they stay
+    base::LogIndex record = 0; // of the purge entry; 0 for queues that are not logged
+    // In the meantime: ready again, but not for this purge; in the index still out.
+    std::vector<base::MessageId> givenBack;
 };
 
 class Queue final {
@@ -68,7 +69,12 @@ class Queue final {
 
     bool isQuorum() const { return spec.type == catalog::QueueType::quorum; }
     bool hasTaker() const { return serving && serving->hasTaker(); }
-    std::uint64_t readyCount() const { return index.ready() - (purging ? purging->left : 0); }
+    std::uint64_t readyCount() const {
+        return purging ? index.ready() - purging->left + purging->givenBack.size() : index.ready();
+    }
+    std::uint64_t unackedCount() const {
+        return index.out() - (purging ? purging->givenBack.size() : 0);
+    }
     std::uint32_t consumerCount() const {
         return serving ? static_cast<std::uint32_t>(serving->consumers().size()) : 0;
     }

@@ -150,6 +150,9 @@ void BrokerWorld::removeQueue(const std::string& name) {
 void BrokerWorld::purge(const std::string& name) {
     const auto number = static_cast<int>(random.below(kConnections));
     note("purge " + name);
+    if (random.chance(50)) { // more than a slice is worked off in several turns
+        clock.step = std::chrono::microseconds(600);
+    }
     BrokerOracle::Queue* const queue = oracle.find(name);
     auto answer = broker->purgeQueue(*connections[static_cast<std::size_t>(number)], "/", name);
     if (!answered(answer, mayUse(name, number), "purge of '" + name + "'")) {

@@ -90,11 +90,43 @@ class ClearingTest : public QObject {
         p.purge("q");
         QCOMPARE(p.ready("q"), 0U);
         QVERIFY(p.channel->settle(1, false, Settlement::requeue).ok());
+        QCOMPARE(p.ready("q"), 1U);
         f.turn();
         QCOMPARE(p.ready("q"), 1U);
         QVERIFY(p.consume("q", "c").ok());
         f.turn();
         QCOMPARE(p.client.deliveries.back().body, std::string("m0"));
+    }
+
+    void whatComesBackDuringALongPurgeGoesWithTheNext() {
+        EngineFixture f;
+        {
+            Peer p(f);
+            fill(f, p, 10'000);
+            QVERIFY(p.channel->qos(0, 2, false).ok());
+            QVERIFY(p.consume("q", "c").ok());
+            f.sync();
+            f.clock.eachLookTakes(limits::kSliceTime * 2);
+            p.purge("q");
+            p.purge("q"); // nothing new: nothing changes
+            QVERIFY(p.channel->settle(1, false, Settlement::requeue).ok());
+            QCOMPARE(p.ready("q"), 1U);
+            QCOMPARE(p.unacked("q"), 1U);
+            auto purged = f.broker->purgeQueue(*p.connection, "/", "q");
+            QVERIFY(purged.ok());
+            QCOMPARE(purged->value, 1U);
+            QCOMPARE(p.ready("q"), 0U);
+            QVERIFY(f.broker->hasWork());
+            f.sync();
+            QCOMPARE(p.client.deliveries.size(), std::size_t{2});
+            QCOMPARE(f.durable.heldEntries(), 1U);
+        }
+        f.clock.eachLookTakes(std::chrono::nanoseconds(0));
+        f.restart();
+        Peer p(f);
+        QVERIFY(p.consume("q", "c").ok());
+        f.sync();
+        QCOMPARE(p.client.bodies(), Strings{"1"});
     }
 
     void deletedQueuesAreEmptiedBesideTurnsThatHaveNoTimeForIt() {
