@@ -148,6 +148,7 @@ bool Broker::hasWork() const {
 void Broker::tick() {
     if (!engine_->stale) {
         engine_->settling.expire();
+        engine_->dispatch.retryRefused();
         engine_->waits.endTurn();
     }
 }

@@ -132,6 +132,15 @@ void Dispatch::markAhead(Queue& queue, log::Waiting waiting, std::uint64_t nextO
         queue.index.setDeliveredMark(mark.ordinal, at);
         queue.markRecord = id.value().record;
         engine_.checkpointer.changed(queue);
+    } else {
+        markRefused_ = true;
+    }
+}
+
+void Dispatch::retryRefused() {
+    if (markRefused_) {
+        markRefused_ = false;
+        advanced();
     }
 }
 

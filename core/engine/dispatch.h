@@ -36,6 +36,8 @@ class Dispatch final {
     // One basic.get, answered at once if the message can be had at once.
     void serveNow(Queue& queue) { deliverNext(queue); }
     void advanced();
+    // Marks that the log refused for lack of room are asked for again; no horizon tells of room.
+    void retryRefused();
     void fetched(std::uint64_t token, std::vector<log::Stored> entries);
 
     // The queue's messages can be had up to here, so its mark covers the next publishes, too.
@@ -84,6 +86,7 @@ class Dispatch final {
     Queue* first_ = nullptr;
     Queue* last_ = nullptr;
     std::vector<Queue*> onHorizon_;
+    bool markRefused_ = false;
     std::vector<Queue*> withAhead_;
     std::unordered_map<std::uint64_t, Fetch> fetches_;
     std::uint64_t lastToken_ = 0;

@@ -148,6 +148,7 @@ void LocalLog::start(CommitLogListener& listener) {
     writer_.start(horizons_.appended, durable() ? "log-writer" : "scratch-writer");
     reader_.start(durable() ? "log-reader" : "scratch-reader");
     covered(0); // what nobody holds any more since the last start
+    considerSpace();
 }
 
 Status LocalLog::stop() {

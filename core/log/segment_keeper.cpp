@@ -33,6 +33,7 @@ SegmentKeeper::~SegmentKeeper() {
 
 void SegmentKeeper::start(Terms terms, const char* threadName) {
     terms_ = std::move(terms);
+    measure(); // so that publishes are not welcome by mistake until the thread has looked
     thread_ = namedThread(threadName, [this] { run(); });
 }
 

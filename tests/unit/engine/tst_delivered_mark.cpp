@@ -31,6 +31,23 @@ class DeliveredMarkTest : public QObject {
     }
 
   private slots:
+    void aMarkThatAFullLogRefusedIsAskedForAgain() {
+        EngineFixture f;
+        Peer p(f);
+        p.declare("q");
+        QVERIFY(p.publish("q", "a").ok());
+        f.sync();
+        f.durable.refuse(true);
+        QVERIFY(p.consume("q", "c").ok());
+        f.sync();
+        QVERIFY(p.client.bodies().empty());
+        f.durable.refuse(false); // nothing else is appended that could move a horizon
+        f.sync();
+        f.broker->tick();
+        f.sync();
+        QCOMPARE(p.client.bodies(), std::vector<std::string>{"a"});
+    }
+
     void whatNobodySawIsNotRedeliveredAfterACrash() {
         EngineFixture f;
         {
