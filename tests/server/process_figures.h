@@ -10,6 +10,11 @@
 namespace millrace::server_tests {
 
 inline constexpr std::uint64_t kMiB = 1024 * 1024;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kMemoryIsMeasurable = false; // a sanitizer's own memory hides the broker's
+#else
+inline constexpr bool kMemoryIsMeasurable = true;
+#endif
 
 std::uint64_t residentBytes(pid_t pid);
 // The most that was ever resident, since the start or the last forgetPeak().

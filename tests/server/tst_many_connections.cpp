@@ -120,7 +120,7 @@ class ManyConnectionsTest : public QObject {
                 QVERIFY(publishAndGet(peers[i], static_cast<int>(i)));
             }
             qInfo("%zu connections, %llu B each", many, static_cast<unsigned long long>(each));
-            QVERIFY(each < 8 * 1024);
+            QVERIFY(each < 8 * 1024 || !kMemoryIsMeasurable);
             for (std::size_t i = 0; i < many; i += 2) { // the others leave without a word
                 QVERIFY(peers[i].say(0, amqp::ConnectionClose{200, "Goodbye", 0, 0}));
             }
@@ -135,14 +135,18 @@ class ManyConnectionsTest : public QObject {
               static_cast<unsigned long long>(idle / kMiB),
               static_cast<unsigned long long>(afterRound[0] / kMiB),
               static_cast<unsigned long long>(afterRound[1] / kMiB));
-        QVERIFY(afterRound[1] <= afterRound[0] + 4 * kMiB);
+        QVERIFY(afterRound[1] <= afterRound[0] + 4 * kMiB || !kMemoryIsMeasurable);
     }
 
     void withoutDescriptorsTheOthersWaitAndWhoIsInIsServed() {
         const std::size_t many = connectionsAllowed();
         constexpr std::uint64_t kLimit = 1024;
         constexpr std::size_t kInside = 300;
-        StartedBroker broker({{"--set", "vm_memory_high_watermark.absolute=64MiB"}, {}, kLimit});
+        support::BrokerSettings settings{{}, {}, kLimit};
+        if (kMemoryIsMeasurable) { // so that most of the backlog is on disk alone
+            settings.arguments = {"--set", "vm_memory_high_watermark.absolute=64MiB"};
+        }
+        StartedBroker broker(settings);
         VERIFY_READY(broker);
         std::deque<RawPeer> inside;
         for (std::size_t i = 0; i < kInside; ++i) {

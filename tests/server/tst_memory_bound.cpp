@@ -20,12 +20,6 @@ constexpr std::uint64_t kLimit = 64 * kMiB;
 constexpr std::uint64_t kAbove = 64 * kMiB; // what docs/DURABILITY.md allows on top
 constexpr int kLongest = 30'000;            // ms
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kMeasurable = false;
-#else
-constexpr bool kMeasurable = true;
-#endif
-
 support::BrokerSettings limitedTo(std::uint64_t bytes) {
     return {{"--set", "vm_memory_high_watermark.absolute=" + std::to_string(bytes)}, {}, 0};
 }
@@ -78,7 +72,7 @@ class MemoryBoundTest : public QObject {
     Q_OBJECT
   private slots:
     void initTestCase() {
-        if (!kMeasurable) {
+        if (!kMemoryIsMeasurable) {
             QSKIP("a sanitizer's own memory hides the broker's");
         }
     }
