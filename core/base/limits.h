@@ -77,6 +77,9 @@ inline constexpr std::chrono::seconds kConsumerTimeoutLook = 5s;     // how ofte
 inline constexpr std::size_t kReadAheadMessages = 512;         // a queue behind the recent memory fetches at most so many at once,
 inline constexpr std::size_t kQueueReadAheadBytes = 256 * 1024; // aims at so many bytes (adapted from fetch to fetch),
 inline constexpr std::size_t kReadAheadBytes = 32 * 1024 * 1024; // and all queues together keep no more than about this
+inline constexpr std::size_t kUnackedBytes = 256 * 1024 * 1024; // of unacked deliveries of all channels, where the server says no other share of its memory;
+inline constexpr std::size_t kUnackedLeastBytes = 4 * 1024 * 1024; // the server says an eighth of its memory, but never less than this;
+inline constexpr std::uint64_t kTightUnacked = 1000; // above, a consumer with so many unacked (40 KiB at most) waits until it has acked some
 inline constexpr std::size_t kTransactionBytes = 64 * 1024 * 1024; // uncommitted publishes of all transactions together: they lie in memory
 inline constexpr std::size_t kSettleEntryBytes = 32 * 1024; // of one settle entry: it shares a record with its neighbours
 

@@ -63,7 +63,7 @@ std::unique_ptr<Connection> Broker::connect(std::string vhost, std::string user)
 
 std::unique_ptr<Channel> Broker::openChannel(Connection& connection, Client& client,
                                              std::uint16_t number) {
-    auto state = std::make_unique<ChannelState>(*engine_, connection, client);
+    auto state = std::make_unique<ChannelState>(*engine_, engine_->unacked, connection, client);
     state->number = number;
     state->place = static_cast<std::uint32_t>(engine_->channels.size());
     engine_->channels.push_back(state.get());
@@ -149,6 +149,7 @@ void Broker::tick() {
     if (!engine_->stale) {
         engine_->settling.expire();
         engine_->dispatch.retryRefused();
+        engine_->dispatch.lookAtUnacked();
         engine_->waits.endTurn();
     }
 }

@@ -74,6 +74,7 @@ struct BrokerOptions {
     std::uint64_t maxMessageSize = limits::kMaxMessageSize;
     std::chrono::milliseconds consumerTimeout = limits::kConsumerTimeout; // an unacked delivery's
     std::uint64_t readAheadBytes = limits::kReadAheadBytes;               // of all queues together
+    std::size_t unackedBytes = limits::kUnackedBytes;                     // of all channels
 };
 
 // Catalog changes that are committed: for the catalog store, with the index up to which they

@@ -4,6 +4,7 @@
 // before it goes. Lives on: the engine's loop.
 #pragma once
 
+#include "base/limits.h"
 #include "engine/client.h"
 #include "engine/confirm_ledger.h"
 #include "engine/connection.h"
@@ -54,7 +55,8 @@ struct Sending {
 };
 
 struct ChannelState {
-    ChannelState(Engine& in, Connection& of, Client& to) : engine(in), connection(of), client(to) {}
+    ChannelState(Engine& in, UnackedMemory& shared, Connection& of, Client& to)
+        : engine(in), connection(of), client(to), unacked(shared), ledger(&shared) {}
 
     Engine& engine;
     Connection& connection;
@@ -71,6 +73,7 @@ struct ChannelState {
     std::uint16_t prefetch = 0;    // for consumers to come
     std::uint16_t sharedLimit = 0; // of all consumers together; 0: none
     std::uint64_t getsOutstanding = 0;
+    const UnackedMemory& unacked; // of all channels
     DeliveryLedger ledger;
     std::vector<bool> getOwners; // by owner: basic.get, which no limit counts
     std::unordered_map<std::string, std::unique_ptr<Consumer>> consumers;
@@ -88,8 +91,9 @@ struct ChannelState {
         if (consumer.noAck) {
             return true;
         }
-        return (consumer.prefetch == 0 ||
-                ledger.outstandingOf(consumer.owner) < consumer.prefetch) &&
+        const std::uint64_t out = ledger.outstandingOf(consumer.owner);
+        return (consumer.prefetch == 0 || out < consumer.prefetch) &&
+               (out < limits::kTightUnacked || !unacked.isTight()) &&
                (sharedLimit == 0 || outstanding() < sharedLimit);
     }
     bool isGet(DeliveryLedger::Owner owner) const {

@@ -22,6 +22,21 @@ std::uint64_t bitsUpTo(std::uint64_t offset) { // 0 ... offset
 
 } // namespace
 
+DeliveryLedger::~DeliveryLedger() {
+    if (all_) {
+        all_->changed(counted_, 0);
+    }
+}
+
+// After whatever may have changed the room of the entries.
+void DeliveryLedger::count() {
+    const std::size_t now = entries_.capacity() * sizeof(Entry);
+    if (all_) {
+        all_->changed(counted_, now);
+    }
+    counted_ = now;
+}
+
 DeliveryLedger::Owner DeliveryLedger::attach(Queue* queue, Consumer* consumer) {
     Owner owner = 0;
     if (freeOwners_.empty()) {
@@ -64,7 +79,11 @@ std::uint64_t DeliveryLedger::add(Owner owner, const base::MessageId& id,
             return tag;
         }
     }
+    const std::size_t room = entries_.capacity();
     entries_.push_back({tag, 1, id.record, id.slot, owner, nowSeconds});
+    if (entries_.capacity() != room) {
+        count();
+    }
     return tag;
 }
 
@@ -150,6 +169,7 @@ void DeliveryLedger::takeAll(const Visitor& visitor) {
     settleUpTo(0, visitor);
     entries_ = {};
     head_ = dead_ = hint_ = 0;
+    count();
 }
 
 void DeliveryLedger::forgetQueue(const Queue* queue) {
@@ -190,8 +210,9 @@ void DeliveryLedger::tidy() {
     if (head_ == entries_.size()) {
         entries_.clear();
         head_ = dead_ = hint_ = 0;
-        if (entries_.capacity() > kKeptEntries) {
+        if (entries_.capacity() > kKeptEntries || (all_ && all_->isTight())) {
             entries_.shrink_to_fit();
+            count();
         }
         return;
     }
@@ -208,6 +229,7 @@ void DeliveryLedger::tidy() {
     head_ = dead_ = hint_ = 0;
     if (entries_.capacity() > 4 * entries_.size() + kKeptEntries) {
         entries_.shrink_to_fit();
+        count();
     }
 }
 

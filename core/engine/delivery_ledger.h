@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/ids.h"
+#include "engine/unacked_memory.h"
 
 #include <cstdint>
 #include <functional>
@@ -37,6 +38,12 @@ struct Unacked {
 
 class DeliveryLedger {
   public:
+    // `all`: what every ledger takes is counted there; null: nowhere.
+    explicit DeliveryLedger(UnackedMemory* all = nullptr) : all_(all) {}
+    ~DeliveryLedger();
+    DeliveryLedger(const DeliveryLedger&) = delete;
+    DeliveryLedger& operator=(const DeliveryLedger&) = delete;
+
     // Who receives: a consumer of a queue, or basic.get of a queue (consumer null). Small numbers,
     // used again after detach().
     using Owner = std::uint32_t;
@@ -92,7 +99,10 @@ class DeliveryLedger {
     void take(Entry& entry, std::uint64_t bits);
     void tidy();
     void freeIfIdle(Owner owner);
+    void count();
 
+    UnackedMemory* all_;
+    std::size_t counted_ = 0;
     std::vector<Entry> entries_; // in order of tags; [0, head_) is dead
     std::size_t head_ = 0;
     std::size_t dead_ = 0; // entries from head_ on without a bit

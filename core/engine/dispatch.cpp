@@ -137,6 +137,14 @@ void Dispatch::markAhead(Queue& queue, log::Waiting waiting, std::uint64_t nextO
     }
 }
 
+void Dispatch::lookAtUnacked() {
+    if (engine_.unacked.takeEnd()) {
+        for (ChannelState* const channel : engine_.channels) {
+            wakeChannel(*channel);
+        }
+    }
+}
+
 void Dispatch::retryRefused() {
     if (markRefused_) {
         markRefused_ = false;

@@ -38,6 +38,9 @@ class Dispatch final {
     void advanced();
     // Marks that the log refused for lack of room are asked for again; no horizon tells of room.
     void retryRefused();
+    // A few times a second: who waited since all together had too much unacked goes on when that
+    // is over; it may have acked nothing itself.
+    void lookAtUnacked();
     void fetched(std::uint64_t token, std::vector<log::Stored> entries);
 
     // The queue's messages can be had up to here, so its mark covers the next publishes, too.

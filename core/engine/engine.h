@@ -39,6 +39,7 @@ struct Engine {
     Checkpointer checkpointer;
     ScratchListener scratchListener;
     std::unique_ptr<Recovery> recovery; // from load() to recovered()
+    UnackedMemory unacked{options.unackedBytes};
     std::vector<ChannelState*> channels;
     std::size_t transactionBytes = 0; // of all transactions
     bool stale = false;

@@ -22,6 +22,7 @@ MemoryShares sharesOf(std::uint64_t memoryBytes) {
     shares.readAhead = std::clamp<std::uint64_t>(memoryBytes / 16, kMiB, limits::kReadAheadBytes);
     shares.unsynced =
         std::clamp<std::uint64_t>(memoryBytes / 10, 2 * kMiB, limits::kUnreleasedBytes);
+    shares.unacked = std::max<std::uint64_t>(memoryBytes / 8, limits::kUnackedLeastBytes);
     shares.outboxes = std::max<std::uint64_t>(memoryBytes / 4, limits::kOutboxesLeastBytes);
     return shares;
 }
@@ -43,6 +44,7 @@ Storage::open(base::FileSystem& files, const base::Clock& clock, const StorageOp
     engine::BrokerOptions brokerOptions;
     brokerOptions.maxMessageSize = options.maxMessageSize;
     brokerOptions.readAheadBytes = sharesOf(options.memoryBytes).readAhead;
+    brokerOptions.unackedBytes = sharesOf(options.memoryBytes).unacked;
     storage->broker_ = std::make_unique<engine::Broker>(*storage->durable_, *storage->scratch_,
                                                         clock, brokerOptions);
     if (auto recovered = storage->recover(std::move(*snapshot)); !recovered) {

@@ -68,7 +68,8 @@ class Storage final {
 
 // How the memory of a server is shared out.
 struct MemoryShares {
-    std::size_t durableLog = 0, scratchLog = 0, readAhead = 0, unsynced = 0, outboxes = 0;
+    std::size_t durableLog = 0, scratchLog = 0, readAhead = 0, unsynced = 0, outboxes = 0,
+                unacked = 0;
 };
 MemoryShares sharesOf(std::uint64_t memoryBytes);
 

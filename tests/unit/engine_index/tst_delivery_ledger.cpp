@@ -48,8 +48,28 @@ class TestDeliveryLedger : public QObject {
     void tenMillionUnackedCostLessThanTwoBytesEach();
     void oneStuckDeliveryKeepsNothingElse();
     void singleAcksInOrderAreCheap();
+    void whatAllLedgersTakeIsCounted();
     void randomVerbsAgreeWithAMap();
 };
+
+void TestDeliveryLedger::whatAllLedgersTakeIsCounted() {
+    engine::UnackedMemory all(100'000);
+    DeliveryLedger kept(&all);
+    const auto owner = kept.attach(queueNo(1), consumerNo(1));
+    {
+        DeliveryLedger ledger(&all);
+        const auto other = ledger.attach(queueNo(1), consumerNo(2));
+        for (std::uint32_t i = 0; i < 5'000; ++i) { // no two are neighbours
+            kept.add(owner, {i + 1, 0}, 1);
+            ledger.add(other, {i + 1, 1}, 1);
+        }
+        QVERIFY(all.isTight());
+        QVERIFY(all.held() >= 2 * 5'000 * 40);
+    }
+    QVERIFY(all.held() >= 5'000 * 40 && all.held() < 2 * 5'000 * 40);
+    kept.settleUpTo(0, [](const Unacked&) {});
+    QCOMPARE(all.held(), std::size_t{0}); // nothing stays for the next burst while it is tight
+}
 
 void TestDeliveryLedger::tagsOfOneChannelRunAcrossConsumers() {
     DeliveryLedger ledger;
