@@ -31,7 +31,7 @@ void BrokerWorld::consume(Peer& peer) {
     }
 }
 
-void BrokerWorld::cancel(Peer& peer, const std::string& tag) {
+void BrokerWorld::cancel(Peer& peer, std::string tag) {
     note("cancel " + tag);
     const std::string name = peer.consumers.at(tag).queue;
     peer.consumers.erase(tag);

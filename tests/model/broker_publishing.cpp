@@ -38,7 +38,7 @@ void BrokerWorld::publish(Peer& peer, const Publishing& message) {
     const std::string properties = message.properties();
     const base::Bytes bytes = base::bytesOf(body);
     engine::Channel::Publish publish;
-    publish.exchange = message.toExchange ? message.target : "";
+    publish.exchange = message.toExchange ? std::string_view(message.target) : std::string_view();
     publish.routingKey = message.target;
     publish.properties = base::bytesOf(properties);
     publish.body = {&bytes, message.large ? 0U : 1U};

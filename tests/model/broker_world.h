@@ -118,7 +118,7 @@ class BrokerWorld {
 
     // --- broker_consuming.cpp
     void consume(Peer& peer);
-    void cancel(Peer& peer, const std::string& tag);
+    void cancel(Peer& peer, std::string tag);
     void limitAll(Peer& peer);
     void get(Peer& peer, const std::string& name, bool noAck);
     void settle(Peer& peer, std::uint64_t tag, bool multiple, engine::Settlement how);

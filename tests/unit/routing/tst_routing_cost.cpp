@@ -35,6 +35,10 @@ void* operator new(std::size_t size) {
     }
     return memory;
 }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+    ++allocations;
+    return std::malloc(size);
+}
 void operator delete(void* memory) noexcept {
     std::free(memory);
 }
