@@ -82,60 +82,15 @@ void tellUnlessKilled(const Life& life, KillLedger& ledger, const std::string& w
     }
 }
 
-// What one publisher has sent in this life, by sequence of its channel.
-class Sent {
-  public:
-    using Clock = std::chrono::steady_clock;
-    Sent(Life& life, KillLedger& ledger, std::size_t publisher)
-        : life_(life), ledger_(ledger), publisher_(publisher) {}
-
-    std::uint64_t next() {
-        const std::uint64_t number = ledger_.publishing(publisher_);
-        messages_.push_back({number, Clock::now()});
-        return number;
-    }
-    void take(AmqpChannel& channel) {
-        for (const client::Confirm& confirm : channel.takeConfirms()) {
-            for (std::uint64_t sequence = confirm.from; sequence <= confirm.to; ++sequence) {
-                Message& message = messages_[sequence - 1];
-                if (confirm.accepted) {
-                    ledger_.confirmed(publisher_, message.number);
-                }
-                noteWait(message);
-                message.answered = true;
-            }
+void takeConfirms(KillLedger& ledger, std::size_t publisher, AmqpChannel& channel,
+                  const std::vector<std::uint64_t>& numbers) {
+    for (const client::Confirm& confirm : channel.takeConfirms()) {
+        for (std::uint64_t sequence = confirm.from; confirm.accepted && sequence <= confirm.to;
+             ++sequence) {
+            ledger.confirmed(publisher, numbers[sequence - 1]);
         }
     }
-    // The end: what is still waiting has waited long, too.
-    void noteOldest() {
-        for (const Message& message : messages_) {
-            if (!message.answered) {
-                noteWait(message);
-                return;
-            }
-        }
-    }
-
-  private:
-    struct Message {
-        std::uint64_t number;
-        Clock::time_point at;
-        bool answered = false;
-    };
-    void noteWait(const Message& message) {
-        const auto waited =
-            std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - message.at);
-        std::int64_t slowest = life_.slowestConfirmMs;
-        while (waited.count() > slowest &&
-               !life_.slowestConfirmMs.compare_exchange_weak(slowest, waited.count())) {
-        }
-    }
-
-    Life& life_;
-    KillLedger& ledger_;
-    std::size_t publisher_;
-    std::vector<Message> messages_;
-};
+}
 
 class Consumer {
   public:
@@ -268,28 +223,28 @@ void publishLoop(Life& life, KillLedger& ledger, std::size_t publisher, const st
     wire::amqp::PropertyValues values;
     values.deliveryMode = 2;
     const std::string properties = values.encode();
-    Sent sent(life, ledger, publisher);
+    std::vector<std::uint64_t> numbers; // by sequence of this channel
     while (!life.over && status.ok()) {
         for (std::uint64_t n = 1 + random.below(40); n > 0 && status.ok(); --n) {
-            const std::uint64_t number = sent.next();
+            const std::uint64_t number = ledger.publishing(publisher);
             const std::string body = bodyOf(publisher, number, someSize(random));
-            const auto done = channel.publish({.exchange = exchange,
+            numbers.push_back(number);
+            const auto sent = channel.publish({.exchange = exchange,
                                                .routingKey = key,
                                                .properties = base::bytesOf(properties),
                                                .body = base::bytesOf(body)});
-            status = done.ok() ? channel.awaitConfirms(kWindow) : base::Status(done.error());
+            status = sent.ok() ? channel.awaitConfirms(kWindow) : base::Status(sent.error());
         }
         if (status.ok()) {
             status = session->client->pollFor(
                 std::chrono::milliseconds(random.below(life.paced ? 40 : 4)));
         }
-        sent.take(channel);
+        takeConfirms(ledger, publisher, channel, numbers);
     }
     if (status.ok()) {
         status = channel.awaitConfirms();
     }
-    sent.take(channel);
-    sent.noteOldest();
+    takeConfirms(ledger, publisher, channel, numbers);
     if (!status.ok()) {
         tellUnlessKilled(life, ledger, who, status.error());
     }

@@ -20,8 +20,6 @@ struct Life {
     std::atomic<bool> alive{
         true};          // set to false before the kill: failures are expected from then on
     bool paced = false; // publishers leave the broker time to breathe
-    // Of the recent confirms; what an ack waits for, a confirm waits for too.
-    std::atomic<std::int64_t> slowestConfirmMs{0};
 };
 
 // Queues and an exchange, all durable. Empty, or what went wrong.

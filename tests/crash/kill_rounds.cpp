@@ -172,10 +172,7 @@ class Rounds {
         for (std::thread& thread : threads) {
             thread.join();
         }
-        const auto grace =
-            arguments_.grace + late + std::chrono::milliseconds(life.slowestConfirmMs);
-        longestGrace_ = std::max(longestGrace_, grace);
-        ledger_.killed(now, grace);
+        ledger_.killed(now, arguments_.grace + late);
         if (round % 10 == 0) {
             report(round);
         }
@@ -197,7 +194,6 @@ class Rounds {
     }
 
     void report(std::uint64_t round) const {
-        std::printf("longest grace %lld ms\n", static_cast<long long>(longestGrace_.count()));
         std::printf("round %llu: %llu published, %llu confirmed, %llu delivered, %llu again after "
                     "a late ack\n",
                     static_cast<unsigned long long>(round),
@@ -213,7 +209,6 @@ class Rounds {
     support::BrokerProcess broker_;
     KillLedger ledger_;
     client::Endpoint endpoint_;
-    std::chrono::milliseconds longestGrace_{0};
 };
 
 } // namespace
