@@ -19,17 +19,19 @@ Refusal unknownTag(std::uint64_t tag) {
 
 base::Outcome<Nothing> Channel::settle(std::uint64_t tag, bool multiple, Settlement how) {
     ChannelState& s = *state_;
-    if (multiple || s.transaction) {
-        if (!(tag == 0 && multiple) && !s.ledger.isOutstanding(tag)) {
+    Transaction* const transaction = s.transaction.get();
+    if (multiple || transaction) {
+        const bool known =
+            (tag == 0 && multiple) ||
+            (s.ledger.isOutstanding(tag) && !(transaction && transaction->hasSettled(tag)));
+        if (!known) {
             return unknownTag(tag);
         }
     }
-    if (s.transaction) {
+    if (transaction) {
         // Tag 0 means all that is out now, not at the commit.
-        const std::uint64_t upTo = tag == 0 ? s.ledger.lastTag() : tag;
-        if (upTo != 0) {
-            s.transaction->settles.push_back({upTo, multiple, how == Settlement::requeue});
-        }
+        transaction->settle(tag == 0 ? s.ledger.lastTag() : tag, multiple,
+                            how == Settlement::requeue);
         return Nothing{};
     }
     if (!settleNow(tag, multiple, how == Settlement::requeue)) {

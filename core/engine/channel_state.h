@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace millrace::engine {
@@ -39,8 +40,27 @@ struct Transaction {
         bool requeue = false;
     };
     std::vector<Message> messages;
-    std::vector<Settle> settles; // known tags; unacked until the commit
+    std::vector<Settle> settles; // of tags that were out; each tag once; unacked until the commit
+    std::unordered_set<std::uint64_t> settledAlone;
+    std::uint64_t settledUpTo = 0;
     std::size_t bytes = 0;
+
+    // As after its commit: a tag that was settled here is unknown to the next settle.
+    bool hasSettled(std::uint64_t tag) const {
+        return tag <= settledUpTo || settledAlone.contains(tag);
+    }
+    void settle(std::uint64_t tag, bool multiple, bool requeue) {
+        if (tag <= settledUpTo) {
+            return; // all of what it means has been settled
+        }
+        settles.push_back({tag, multiple, requeue});
+        if (multiple) {
+            settledUpTo = tag;
+            std::erase_if(settledAlone, [tag](std::uint64_t alone) { return alone <= tag; });
+        } else {
+            settledAlone.insert(tag);
+        }
+    }
 };
 
 // A body that is delivered in pieces: nothing else goes to this channel until it is done.

@@ -100,7 +100,11 @@ void BrokerWorld::settle(Peer& peer, std::uint64_t tag, bool multiple, Settlemen
                      : how == Settlement::requeue ? "requeue "
                                                   : "discard ") +
          std::to_string(tag) + (multiple ? " and before" : "") + (peer.tx ? " in tx" : ""));
-    const bool known = (tag == 0 && multiple) || peer.unacked.contains(tag);
+    const auto covers = [tag](const Peer::TxSettle& settle) {
+        return tag == settle.tag || (settle.multiple && tag <= settle.tag);
+    };
+    const bool staged = std::any_of(peer.txSettles.begin(), peer.txSettles.end(), covers);
+    const bool known = (tag == 0 && multiple) || (peer.unacked.contains(tag) && !staged);
     const bool requeue = how == Settlement::requeue;
     const std::uint64_t upTo = tag == 0 ? peer.lastTag : tag; // 0: all that is out now
     if (known && peer.tx) {

@@ -255,6 +255,28 @@ class TransactionTest : public QObject {
         QCOMPARE(f.durable.heldEntries(), 0U);
     }
 
+    void aTagThatWasAckedInTheTransactionIsUnknownToItsNextAck() {
+        EngineFixture f;
+        Peer p(f);
+        p.declare("q");
+        for (const char* body : {"a", "b", "c"}) {
+            QVERIFY(p.publish("q", body).ok());
+        }
+        QVERIFY(p.consume("q", "c").ok());
+        f.sync();
+        QVERIFY(p.channel->txSelect().ok());
+        QVERIFY(p.channel->settle(2, true, Settlement::ack).ok());
+        QVERIFY(!p.channel->settle(1, false, Settlement::ack).ok());
+        QVERIFY(!p.channel->settle(2, true, Settlement::ack).ok());
+        QVERIFY(p.channel->settle(3, false, Settlement::ack).ok());
+        QVERIFY(!p.channel->settle(3, false, Settlement::requeue).ok());
+        QVERIFY(p.channel->settle(0, true, Settlement::ack).ok()); // all of nothing
+        QVERIFY(p.channel->txRollback().ok());
+        QVERIFY(p.channel->settle(1, false, Settlement::ack).ok()); // unacked again
+        QVERIFY(commit(p) > 0);
+        QCOMPARE(p.unacked("q"), 2U);
+    }
+
     void anAckOfAllCountsOnlyForWhatWasDeliveredBefore() {
         EngineFixture f;
         Peer p(f);
