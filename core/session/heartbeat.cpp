@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two independent checks: of what we wrote, twice an interval, and of what we read, once an
-// interval.
+// Two independent checks: of what we wrote, every tick, and of what we read, once an interval.
 #include "session/heartbeat.h"
+
+#include "base/limits.h"
+
+#include <algorithm>
 
 namespace millrace::session {
 
@@ -12,7 +15,10 @@ constexpr std::uint64_t kFrameBytes = 8; // our own heartbeat is no sign of othe
 
 void Heartbeat::start(std::chrono::seconds interval, std::chrono::nanoseconds now) {
     interval_ = interval;
-    nextWriteCheck_ = now + interval_ / 2;
+    // A write is noticed a tick late, and so is the end of the quiet after it.
+    const std::chrono::nanoseconds tick = limits::kPeerTick * limits::kPeerTickShares;
+    quiet_ = std::max<std::chrono::nanoseconds>(interval_ / 2 - tick, interval_ / 4);
+    nextWrite_ = now + quiet_;
     nextReadCheck_ = now + interval_;
     silentIntervals_ = 0;
 }
@@ -22,13 +28,13 @@ Heartbeat::Due Heartbeat::tick(std::chrono::nanoseconds now, std::uint64_t writt
     if (interval_.count() == 0) {
         return Due::nothing;
     }
-    if (now >= nextWriteCheck_) {
-        nextWriteCheck_ = now + interval_ / 2;
-        const bool silent = written == written_;
-        written_ = silent ? written + kFrameBytes : written;
-        if (silent) {
-            return Due::send;
-        }
+    if (written != written_) {
+        written_ = written;
+        nextWrite_ = now + quiet_;
+    } else if (now >= nextWrite_) {
+        written_ = written + kFrameBytes;
+        nextWrite_ = now + quiet_;
+        return Due::send;
     }
     if (now >= nextReadCheck_) {
         nextReadCheck_ = now + interval_;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// When to say that we live, and when to believe that the peer does not: a frame every half interval
-// in which nothing was written, the end after two whole intervals in a row in which nothing was
-// read (RabbitMQ's rule). Any byte counts.
+// When to say that we live, and when to believe that the peer does not: a frame once nothing was
+// written for half an interval, rather early than late (Java's client gives up after one interval),
+// the end after two whole intervals in a row in which nothing was read (RabbitMQ's rule). Any byte
+// counts.
 #pragma once
 
 #include <chrono>
@@ -21,7 +22,8 @@ class Heartbeat {
 
   private:
     std::chrono::nanoseconds interval_{0};
-    std::chrono::nanoseconds nextWriteCheck_{0};
+    std::chrono::nanoseconds quiet_{0}; // for so long nothing is written, before a frame
+    std::chrono::nanoseconds nextWrite_{0};
     std::chrono::nanoseconds nextReadCheck_{0};
     std::uint64_t written_ = 0;
     std::uint64_t read_ = 0;
