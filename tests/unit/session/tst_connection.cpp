@@ -193,7 +193,9 @@ class TestConnection : public QObject {
             heard += peer.received();
         }
         QVERIFY(peer.connection().mustDrop());
-        QCOMPARE(heard, QStringList(5, "0 heartbeat"));
+        // Early rather than late: at least one each half interval.
+        QVERIFY2(heard.size() >= 5 && heard.size() <= 10, qPrintable(heard.join(", ")));
+        QCOMPARE(heard.count("0 heartbeat"), heard.size());
     }
 
     // --- blocking
