@@ -35,9 +35,7 @@ std::size_t Connection::feed(Bytes input) {
     if (held_ && hasUnacked()) {
         held_ = false; // there are acks to be heard now: judge again
     }
-    if (!parked_.empty() && link_.environment.gate.open) {
-        takeParked();
-    }
+    takeParked();
     std::size_t taken = 0;
     while (taken < input.size() && wantsInput()) {
         const std::size_t step = take(input.subspan(taken));
@@ -46,6 +44,9 @@ std::size_t Connection::feed(Bytes input) {
         }
         taken += step;
         finishWaiting();
+        if (!parked_.empty()) [[unlikely]] {
+            takeParked();
+        }
     }
     leftover_ = input.size() - taken;
     choked_ = !link_.hasRoomForReplies();
@@ -215,7 +216,11 @@ bool Connection::isHeld(const wire::Frame& frame, Bytes whole, bool& parked) {
     return true;
 }
 
+// Not into the middle of another channel's body frame: that one is read to its end first.
 void Connection::takeParked() {
+    if (parked_.empty() || !link_.environment.gate.open || body_.active) {
+        return;
+    }
     const std::string bytes = parked_.takeOut();
     Bytes rest = base::bytesOf(bytes);
     while (!rest.empty() && wantsInput()) {
