@@ -192,9 +192,9 @@ constexpr std::array<ArgumentRule, 21> kRules{{
     {"x-consumer-disconnected-timeout", notNegative},
 }};
 
-// Not here: x-queue-type, which works; x-queue-mode, x-queue-version, x-max-in-memory-* and the
-// locators, which never do anything.
-constexpr std::array<std::string_view, 17> kLater{
+// Not here: x-queue-type and x-delivery-limit, which work; x-queue-mode, x-queue-version,
+// x-max-in-memory-* and the locators, which never do anything.
+constexpr std::array<std::string_view, 16> kLater{
     "x-expires",
     "x-message-ttl",
     "x-dead-letter-exchange",
@@ -205,7 +205,6 @@ constexpr std::array<std::string_view, 17> kLater{
     "x-max-priority",
     "x-overflow",
     "x-single-active-consumer",
-    "x-delivery-limit",
     "x-consumer-timeout",
     "x-consumer-disconnected-timeout",
     "x-delayed-retry-type",

@@ -23,6 +23,9 @@ def by_name(lines):
 def main():
     probe, expected_file, differences_file = sys.argv[1:4]
     run = subprocess.run(["/usr/bin/python3", probe], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ)
+    if run.returncode == 77:
+        print(run.stdout)  # it says what it lacks
+        return 77
     ours = by_name(run.stdout.splitlines())
     with open(expected_file) as text:
         theirs = by_name(text.read().splitlines())

@@ -28,10 +28,25 @@ def mandatory_in_confirms(stage):
     impl.add_on_return_callback(lambda channel, method, properties, body: heard.append((method.reply_code, method.reply_text, method.routing_key, body)))
     stage.turn(0.2)
     stage.channel._impl.basic_publish("", "nowhere", b"1", mandatory=True)
-    stage.turn(0.2)  # together, one frame may confirm both
+    stage.turn(0.2)  # one by one: together, one frame may confirm both
     stage.channel._impl.basic_publish("amq.direct", "nowhere", b"", pika.BasicProperties(type="t"), mandatory=True)
     stage.turn(0.3)
     return heard
+
+
+def mandatory_together(stage):
+    """Whether each message is returned before the confirm that covers it."""
+    heard = []
+    impl = stage.channel._impl
+    impl.confirm_delivery(lambda frame: heard.append((frame.method.delivery_tag, frame.method.multiple)), callback=lambda frame: None)
+    impl.add_on_return_callback(lambda channel, method, properties, body: heard.append(body))
+    stage.turn(0.2)
+    for body in (b"1", b"2"):
+        impl.basic_publish("", "nowhere", body, mandatory=True)
+    stage.turn(0.3)
+    confirms = [(place, *entry) for place, entry in enumerate(heard) if isinstance(entry, tuple)]
+    covering = [min(place for place, last, multiple in confirms if last == tag or (multiple and last > tag)) for tag in (1, 2)]
+    return [heard.index(body) < place for body, place in zip((b"1", b"2"), covering)]
 
 
 def transaction_that_is_left(stage):
@@ -103,6 +118,7 @@ def cases():
                        {"reply_to": "amq.rabbitmq.reply-to"}, {"headers": {"CC": "x"}}, {"headers": {"CC": [1]}}, {"expiration": "4294967296"}):
         yield f"publish with {properties}", lambda stage, values=properties: refusal(stage, **values)
     yield "mandatory messages without a queue, in confirm mode", mandatory_in_confirms
+    yield "mandatory messages without a queue, together in confirm mode", mandatory_together
     yield "a transaction whose channel closes", transaction_that_is_left
     yield "acks rolled back", acks_rolled_back
     yield "mandatory messages without a queue, in a transaction", returns_come_at_commit

@@ -143,8 +143,9 @@ class QueueArgumentsTest : public QObject {
     }
 
     void argumentsThatDoNothingYetAreNamed() {
-        const std::string raw = argumentsFrom("x-queue-type=S:classic;x-message-ttl=I:5;x-foo=I:1;"
-                                              "x-queue-mode=S:lazy;x-max-priority=I:5");
+        const std::string raw =
+            argumentsFrom("x-queue-type=S:classic;x-message-ttl=I:5;x-foo=I:1;"
+                          "x-queue-mode=S:lazy;x-max-priority=I:5;x-delivery-limit=I:3");
         const std::vector<std::string_view> expected{"x-message-ttl", "x-max-priority"};
         QVERIFY(argumentsWithoutEffect(base::bytesOf(raw)) == expected);
         QVERIFY(argumentsWithoutEffect({}).empty());
