@@ -179,7 +179,7 @@ void Channel::releaseHeld() {
 // --- effects
 
 Appetite Channel::appetite() {
-    if (leaving_) {
+    if (leaving_ && !contentOpen_) { // what is begun is sent to its end
         return Appetite::full;
     }
     if (link_.hasRoomForDelivery()) {
@@ -191,7 +191,7 @@ Appetite Channel::appetite() {
 }
 
 void Channel::outboxDrained() {
-    if (engine_ && !leaving_) {
+    if (engine_ && (!leaving_ || contentOpen_)) {
         engine_->writable();
     }
 }

@@ -68,6 +68,43 @@ class TestUnreadOutput : public QObject {
         QCOMPARE(peer.settled().filter("60.71").size(), 300);
     }
 
+    // Pieces come as the outbox has room, and only then the end of the channel.
+    void aChannelThatIsClosedWithinALargeMessageEnds_data() {
+        QTest::addColumn<bool>("byPeer");
+        QTest::newRow("by the peer") << true;
+        QTest::newRow("by the broker") << false;
+    }
+    void aChannelThatIsClosedWithinALargeMessageEnds() {
+        QFETCH(const bool, byPeer);
+        constexpr std::size_t kLarge = 16 * 1024 * 1024;
+        TestNode node;
+        OpenPeer peer(node, 2);
+        peer.declare(1, "q");
+        peer.publish(1, "", "q", std::string(kLarge, 'm'));
+        peer.settled();
+        peer.setReading(false);
+        peer.send(1, consume("q", "t"));
+        node.sync();
+        QVERIFY(peer.outboxSize() > 0 && peer.outboxSize() < kLarge / 2);
+        if (byPeer) {
+            peer.send(1, amqp::ChannelClose{std::uint16_t{200}, "bye", std::uint16_t{0},
+                                            std::uint16_t{0}});
+        } else {
+            peer.send(1, ack(99));
+        }
+        peer.setReading(true);
+        const QStringList frames = peer.settled();
+        qsizetype sent = 0;
+        for (const QString& frame : frames.filter("1 body ")) { // small ones are shown, not counted
+            sent += frame.contains('[') ? frame.section('[', 1).section(' ', 0, 0).toLongLong()
+                                        : frame.count('m');
+        }
+        QCOMPARE(sent, qsizetype(kLarge));
+        QVERIFY2(frames.last().startsWith(byPeer ? "1 20.41" : "1 20.40 406"),
+                 qPrintable(frames.last()));
+        QCOMPARE(node.broker.numbers("/", "q")->ready, std::uint64_t{1});
+    }
+
     void manyThatDoNotReadStayWithinTheBoundOfAll() {
         constexpr std::size_t kBound = 512 * 1024;
         constexpr int kPeers = 20;
