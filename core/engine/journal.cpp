@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace millrace::engine {
 
@@ -64,6 +65,9 @@ base::Result<MessageId> Journal::appendDecided(EntryKind kind, log::Waiting wait
 void Journal::settled(const Queue& queue, const Run& run) {
     if (!queue.logged || run.first.isScratch()) {
         releaseNow(run);
+        return;
+    }
+    if (committed_) {
         return;
     }
     if (!gathered_.empty()) {
@@ -137,25 +141,30 @@ void Journal::dueFrom(std::size_t begin, std::size_t end, LogIndex record) {
     }
 }
 
-base::Result<LogIndex> Journal::appendCommit(std::uint32_t messages, LogIndex from) {
-    if (messages == 0 && gathered_.empty()) {
+base::Result<LogIndex> Journal::appendCommit(std::uint32_t messages, LogIndex from,
+                                             std::span<const QueueRun> runs) {
+    if (messages == 0 && runs.empty()) {
         return LogIndex{0};
     }
+    // What was gathered before has entries of its own.
+    std::vector<Settled> others = std::exchange(gathered_, {});
+    for (const QueueRun& item : runs) {
+        gathered_.push_back(
+            {item.queue, item.run.first.record, item.run.first.slot, item.run.count});
+    }
+    sortGathered();
     payload_.clear();
     base::ByteWriter(payload_).little<std::uint32_t>(messages);
-    sortGathered();
     writeBlocks(0, SIZE_MAX, payload_);
     const auto id = append(EntryKind::txCommit, log::Waiting::somebody, base::bytesOf(payload_));
-    if (!id) {
-        return id.error();
+    if (id) {
+        dueFrom(0, gathered_.size(), id.value().record);
+        if (messages > 0 && from < id.value().record) {
+            chains_.push_back({from, id.value().record});
+        }
     }
-    const LogIndex record = id.value().record;
-    dueFrom(0, gathered_.size(), record);
-    gathered_.clear();
-    if (messages > 0 && from < record) {
-        chains_.push_back({from, record});
-    }
-    return record;
+    gathered_ = std::move(others);
+    return id ? base::Result<LogIndex>(id.value().record) : id.error();
 }
 
 void Journal::flushKept() {

@@ -46,10 +46,18 @@ class Journal final {
     void releaseNow(const Run& run);
     // The durable log has taken its tail back: nothing is let go any more.
     void withdrawn() { withdrawn_ = true; }
-    // The end of a transaction: `messages` of them stand in the log, the first at record `from`;
-    // what was settled since the last flush() is settled by it. Returns its record, 0 if there is
-    // nothing durable to say.
-    base::Result<base::LogIndex> appendCommit(std::uint32_t messages, base::LogIndex from);
+    // The end of a transaction: `messages` of them stand in the log, the first at record `from`,
+    // and it settles `runs` (unsettled, of the durable log, of queues that are logged), whose
+    // references it lets go. Returns its record, 0 if there is nothing durable to say. An error
+    // changes nothing.
+    struct QueueRun {
+        base::QueueId queue = 0;
+        Run run;
+    };
+    base::Result<base::LogIndex> appendCommit(std::uint32_t messages, base::LogIndex from,
+                                              std::span<const QueueRun> runs);
+    // While on: what settled() is told stands in a commit already.
+    void setCommitted(bool on) { committed_ = on; }
 
     // --- end of a turn
     void flush(); // gathered settles become entries
@@ -121,6 +129,7 @@ class Journal final {
     base::LogIndex lastRecord_ = 0;
     bool unsubmitted_ = false;
     bool withdrawn_ = false;
+    bool committed_ = false;
     std::vector<Settled> gathered_;
     std::vector<Due> due_; // in order of `record`; [0, dueHead_) is done
     std::size_t dueHead_ = 0;

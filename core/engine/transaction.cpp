@@ -68,6 +68,56 @@ std::vector<Queue*> queuesOf(const Engine& engine, const Transaction::Message& m
     return queues;
 }
 
+// What a commit settles, out of the ledger but not yet in effect.
+struct Taken {
+    Unacked unacked;
+    bool requeue = false;
+};
+
+std::vector<Taken> takeSettles(ChannelState& channel) {
+    std::vector<Taken> taken;
+    for (const Transaction::Settle& settle : channel.transaction->settles) {
+        const auto take = [&](const Unacked& unacked) {
+            taken.push_back({unacked, settle.requeue});
+        };
+        if (settle.multiple) {
+            channel.ledger.settleUpTo(settle.tag, take);
+        } else if (const auto unacked = channel.ledger.settle(settle.tag)) {
+            take(*unacked);
+        }
+    }
+    return taken;
+}
+
+// The part of it that the commit's entry must say.
+std::vector<Journal::QueueRun> runsOf(const std::vector<Taken>& taken) {
+    std::vector<Journal::QueueRun> runs;
+    for (const Taken& item : taken) {
+        Queue* const queue = item.unacked.queue;
+        if (item.requeue || !queue || !queue->logged) {
+            continue;
+        }
+        for (std::uint32_t i = 0; i < item.unacked.count; ++i) {
+            const base::MessageId id = item.unacked.at(i);
+            if (!id.isScratch() && queue->index.contains(id)) {
+                runs.push_back({queue->spec.id, Run{id, 1, 0}});
+            }
+        }
+    }
+    return runs;
+}
+
+// In the order in which the client said it. Not committed: everything goes back to its queue.
+void applySettles(ChannelState& channel, const std::vector<Taken>& taken, bool committed) {
+    Engine& engine = channel.engine;
+    for (const Taken& item : taken) {
+        const bool requeue = item.requeue || !committed;
+        engine.journal.setCommitted(!requeue);
+        engine.settling.settle(channel, item.unacked, requeue);
+    }
+    engine.journal.setCommitted(false);
+}
+
 } // namespace
 
 base::Outcome<Nothing> Channel::txSelect() {
@@ -142,11 +192,13 @@ Answer<Nothing> Channel::txCommit() {
         }
         appended.push_back({&message, id.value(), std::move(queues)});
     }
-    e.journal.flush(); // so that the settles gathered from here on are this commit's
-    for (const Transaction::Settle& settle : s.transaction->settles) {
-        settleNow(settle.tag, settle.multiple, settle.requeue);
+    const bool wasAtLimit = s.sharedLimit != 0 && s.outstanding() >= s.sharedLimit;
+    const std::vector<Taken> taken = takeSettles(s);
+    auto record = e.journal.appendCommit(durable, from, runsOf(taken));
+    applySettles(s, taken, record.ok());
+    for (const Taken& item : taken) {
+        e.settling.credited(s, item.unacked.consumer, wasAtLimit);
     }
-    auto record = e.journal.appendCommit(durable, from);
     if (!record) {
         withdraw(e, appended);
         return Refusal{ReplyCode::internalError, record.error().text};

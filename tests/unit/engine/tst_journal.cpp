@@ -164,7 +164,7 @@ class JournalTest : public QObject {
         l.sync();
         const auto first = l.message(true);
         l.journal.submit();
-        const auto commit = l.journal.appendCommit(1, first.record);
+        const auto commit = l.journal.appendCommit(1, first.record, {});
         QVERIFY(commit.ok());
         l.journal.submit();
         l.durable.advanceTo(first.record);

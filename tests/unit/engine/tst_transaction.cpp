@@ -133,6 +133,39 @@ class TransactionTest : public QObject {
         QCOMPARE(p.ready("q"), 1U);
     }
 
+    // Room for the messages, and then none for the entry that commits them.
+    void aCommitWhoseEntryIsRefusedSettlesNothing() {
+        EngineFixture f;
+        {
+            Peer p(f);
+            p.declare("q");
+            p.declare("out");
+            for (const char* body : {"1", "2", "3"}) {
+                QVERIFY(p.publish("q", body).ok());
+            }
+            QVERIFY(p.consume("q", "c").ok());
+            f.sync();
+            QCOMPARE(p.client.bodies(), (Strings{"1", "2", "3"}));
+            QVERIFY(p.channel->txSelect().ok());
+            QVERIFY(p.publish("out", "answer").ok());
+            p.ack(1);
+            QVERIFY(p.channel->settle(3, true, Settlement::discard).ok());
+            f.durable.onAppend = [&f](const log::Entry&, const base::MessageId&) {
+                f.durable.refuse(true);
+            };
+            QVERIFY(!p.channel->txCommit().ok());
+            f.durable.onAppend = {};
+            f.durable.refuse(false);
+            f.sync();
+            QCOMPARE(p.ready("out"), 0U);
+        }
+        f.sync();
+        f.restart();
+        Peer p(f);
+        QCOMPARE(p.ready("q"), 3U);
+        QCOMPARE(p.ready("out"), 0U);
+    }
+
     void aReplayThatStartsWithinATransactionKeepsAllOfIt() {
         EngineFixture f;
         f.checkpoints = true;
